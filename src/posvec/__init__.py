@@ -1,0 +1,1 @@
+"""posvec: word vectors that know where words stand."""

@@ -1,0 +1,21 @@
+"""What posvec raises. Each message is one sentence that names the thing and the remedy."""
+
+
+class PosvecError(Exception):
+    """Any failure that a user can mend; the command line prints its message and exits with 1."""
+
+
+class ConfigError(PosvecError, ValueError):
+    """A setting, or a pair of them, that cannot be."""
+
+
+class CorpusError(PosvecError, ValueError):
+    """Text that is missing, unreadable, empty or not what was expected."""
+
+
+class ModelError(PosvecError, ValueError):
+    """A saved model, vocabulary or checkpoint that is missing, damaged, foreign or too new."""
+
+
+class TrainingError(PosvecError, ArithmeticError):
+    """Training that cannot go on: values overflowed."""
