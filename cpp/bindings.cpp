@@ -1,9 +1,245 @@
-// The Python module posvec._kernel.
+// The Python module posvec._kernel: array checks, working memory, GIL release, nothing else.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-void bind_text(nanobind::module_ &);
+#include <cmath>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "levels.hpp"
+#include "sampling.hpp"
+
+namespace nb = nanobind;
+using namespace posvec;
+
+void bind_text(nb::module_ &);
+
+namespace {
+
+template <class T, std::size_t Dimensions>
+using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T> using Ids = Array<const T, 1>;
+
+void require(bool condition, const char *message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// Memory aligned to a cache line, grown when needed and never shrunk.
+template <class T> class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+    ~Buffer() { release(); }
+
+    T *reserve(std::size_t count) {
+        if (count > capacity) {
+            release();
+            data = static_cast<T *>(::operator new(count * sizeof(T), std::align_val_t(64)));
+            std::fill_n(data, count, T());
+            capacity = count;
+        }
+        return data;
+    }
+
+  private:
+    void release() {
+        if (data) ::operator delete(data, std::align_val_t(64));
+        data = nullptr;
+        capacity = 0;
+    }
+
+    T *data = nullptr;
+    std::size_t capacity = 0;
+};
+
+// The working memory of one thread: its draws and the kernel's scratch.
+template <class Real> class Workspace {
+  public:
+    Stretch stretch;
+
+    Scratch<Real> scratch(const Options &options, std::uint32_t words) {
+        const std::size_t stride = padded(options.dim), positional = padded(options.positional_dim);
+        std::size_t words_in_block = 1, span = 1;
+        for (const Block &block : stretch.blocks) {
+            words_in_block = std::max<std::size_t>(words_in_block, block.last - block.first + 1);
+            for (std::uint32_t t = block.begin; t < block.end; t += options.micro_batch) {
+                const std::uint32_t end = std::min(block.end, t + options.micro_batch);
+                std::uint32_t first = t, last = end - 1;
+                for (std::uint32_t i = t; i < end; i++) {
+                    first = std::min(first, stretch.first[i]);
+                    last = std::max(last, stretch.last[i]);
+                }
+                span = std::max<std::size_t>(span, last - first + 1);
+            }
+        }
+        Scratch<Real> s;
+        s.sums = sums.reserve(words_in_block * stride);
+        s.gradients = gradients.reserve(words_in_block * stride);
+        s.row_counts = row_counts.reserve(words_in_block);
+        s.prefix = prefix.reserve((span + 1) * stride);
+        s.steps = steps.reserve((span + 1) * stride);
+        s.contexts = contexts.reserve(options.micro_batch * stride);
+        s.errors = errors.reserve(options.micro_batch * stride);
+        s.scales = scales.reserve(options.micro_batch);
+        s.positions = positions.reserve(2 * options.window * positional);
+        s.positions_before = positions_before.reserve(2 * options.window * positional);
+        s.mask = mask.reserve(positional);
+        s.masked_error = masked_error.reserve(positional);
+        s.scores = scores.reserve(1 + options.negatives);
+        s.output_rows = output_rows.reserve(1 + options.negatives);
+        s.slot = slot.reserve(words_in_block);
+        s.slot_word = slot_word.reserve(words_in_block);
+        s.slot_of = slot_of.reserve(words);
+        return s;
+    }
+
+  private:
+    Buffer<Real> sums, gradients, row_counts, prefix, steps, contexts, errors, scales, positions, positions_before, mask,
+        masked_error, scores;
+    Buffer<Real *> output_rows;
+    Buffer<std::uint32_t> slot, slot_word, slot_of;
+};
+
+// The parameters and the lexicon of a model, ready to be trained by any number of threads.
+template <class Real> class Trainer {
+  public:
+    Trainer(Array<Real, 2> input, Array<Real, 2> output, Array<Real, 2> positional, Ids<std::uint64_t> row_begin,
+            Ids<std::uint32_t> rows, Ids<float> keep, Ids<float> alias_probability, Ids<std::uint32_t> alias,
+            const Options &options, const std::string &cpu)
+        : input(input), output(output), positional(positional), row_begin(row_begin), rows(rows), keep(keep),
+          alias_probability(alias_probability), alias(alias), options(options), level(choose_level(cpu)) {
+        const std::size_t words = output.shape(0), stride = padded(options.dim);
+        require(words > 0 && words < (std::size_t(1) << 32) - 1, "output_vectors: no words, or too many");
+        require(input.shape(1) == stride && output.shape(1) == stride, "vectors are not padded to a multiple of 16");
+        require(reinterpret_cast<std::uintptr_t>(input.data()) % 64 == 0 &&
+                    reinterpret_cast<std::uintptr_t>(output.data()) % 64 == 0,
+                "vectors are not aligned to 64 bytes");
+        require(options.positional_dim <= options.dim, "positional_dim is more than dim");
+        require(options.positional_dim == 0 ||
+                    (positional.shape(0) == 2 * options.window && positional.shape(1) == options.positional_dim),
+                "positional_vectors must have the shape (2 window, positional_dim)");
+        require(row_begin.shape(0) == words + 1, "row_begin must have one entry more than there are words");
+        require(keep.shape(0) == words && alias.shape(0) == words && alias_probability.shape(0) == words,
+                "keep and alias tables must have one entry per word");
+        require(row_begin.data()[0] == 0 && row_begin.data()[words] == rows.shape(0), "row_begin does not fit rows");
+        for (std::size_t w = 0; w < words; w++)
+            require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
+        for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
+        for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
+        require(options.window > 0 && options.micro_batch > 0 && options.shared_negatives > 0 && options.block > 0,
+                "window, micro_batch, shared_negatives and block must be positive");
+    }
+
+    void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
+              std::uint64_t end, std::uint64_t seed, double validation, bool held_out) const {
+        require(begin <= end && end + 1 <= lines.shape(0), "no such lines");
+        require(lines.data()[begin] <= lines.data()[end] && lines.data()[end] <= ids.shape(0), "lines do not fit ids");
+        const Lexicon lexicon{static_cast<std::uint32_t>(output.shape(0)), keep.data(), alias_probability.data(),
+                              alias.data()};
+        work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out}, seed);
+    }
+
+    // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
+    std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
+                                                           Ids<std::uint64_t> lines, std::uint64_t begin,
+                                                           std::uint64_t end, double lr, std::uint64_t seed,
+                                                           double validation, bool held_out) const {
+        nb::gil_scoped_release release;
+        draw(work, ids, lines, begin, end, seed, validation, held_out);
+        const Scratch<Real> scratch = work.scratch(options, static_cast<std::uint32_t>(output.shape(0)));
+        const Tables<Real> tables{input.data(), output.data(), positional.data(), input.shape(1), positional.shape(1)};
+        TrainFunction<Real> function;
+        if constexpr (std::is_same_v<Real, float>)
+            function = level.train_float;
+        else
+            function = level.train_double;
+        const Done done = function(tables, {row_begin.data(), rows.data()}, work.stretch.draws(),
+                                   work.stretch.blocks.data(), work.stretch.blocks.size(), options, lr, scratch);
+        return {work.stretch.tokens, done.masked_words, done.loss};
+    }
+
+  private:
+    Array<Real, 2> input, output, positional;
+    Ids<std::uint64_t> row_begin;
+    Ids<std::uint32_t> rows;
+    Ids<float> keep, alias_probability;
+    Ids<std::uint32_t> alias;
+    Options options;
+    const Level &level;
+};
+
+nb::ndarray<nb::numpy, std::uint32_t> copied(const std::vector<std::uint32_t> &values, std::size_t columns = 0) {
+    auto *data = new std::uint32_t[values.size() + 1];
+    std::copy(values.begin(), values.end(), data);
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<std::uint32_t *>(p); });
+    if (columns) return nb::ndarray<nb::numpy, std::uint32_t>(data, {values.size() / columns, columns}, owner);
+    return nb::ndarray<nb::numpy, std::uint32_t>(data, {values.size()}, owner);
+}
+
+template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, const char *workspace) {
+    nb::class_<Workspace<Real>>(m, workspace).def(nb::init<>());
+    nb::class_<Trainer<Real>>(m, trainer)
+        .def(nb::init<Array<Real, 2>, Array<Real, 2>, Array<Real, 2>, Ids<std::uint64_t>, Ids<std::uint32_t>, Ids<float>,
+                      Ids<float>, Ids<std::uint32_t>, const Options &, const std::string &>(),
+             nb::arg("input").noconvert(), nb::arg("output").noconvert(), nb::arg("positional").noconvert(),
+             nb::arg("row_begin"), nb::arg("rows"), nb::arg("keep"), nb::arg("alias_probability"), nb::arg("alias"),
+             nb::arg("options"), nb::arg("cpu") = "")
+        .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
+             nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false)
+        .def(
+            "draw",
+            [](const Trainer<Real> &self, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
+               std::uint64_t end, std::uint64_t seed, double validation, bool held_out) {
+                Workspace<Real> work;
+                self.draw(work, ids, lines, begin, end, seed, validation, held_out);
+                const Stretch &stretch = work.stretch;
+                std::vector<std::uint32_t> blocks;
+                for (const Block &b : stretch.blocks) blocks.insert(blocks.end(), {b.begin, b.end, b.first, b.last});
+                nb::dict drawn;
+                drawn["word"] = copied(stretch.word);
+                drawn["place"] = copied(stretch.place);
+                drawn["first"] = copied(stretch.first);
+                drawn["last"] = copied(stretch.last);
+                drawn["negatives"] = copied(stretch.negatives);
+                drawn["blocks"] = copied(blocks, 4);
+                return drawn;
+            },
+            nb::arg("ids"), nb::arg("lines"), nb::arg("begin"), nb::arg("end"), nb::arg("seed"),
+            nb::arg("validation") = 0.0, nb::arg("held_out") = false);
+}
+
+}  // namespace
 
 NB_MODULE(_kernel, m) {
     m.doc() = "The compiled part of posvec.";
+    nb::class_<Options>(m, "Options")
+        .def(nb::init<>())
+        .def_rw("dim", &Options::dim)
+        .def_rw("positional_dim", &Options::positional_dim)
+        .def_rw("window", &Options::window)
+        .def_rw("negatives", &Options::negatives)
+        .def_rw("micro_batch", &Options::micro_batch)
+        .def_rw("shared_negatives", &Options::shared_negatives)
+        .def_rw("block", &Options::block)
+        .def_rw("mean_over_words", &Options::mean_over_words)
+        .def_rw("exact_gradient", &Options::exact_gradient)
+        .def_rw("summed_positional", &Options::summed_positional)
+        .def_rw("train_positions", &Options::train_positions)
+        .def_rw("shrink", &Options::shrink)
+        .def_rw("text_positions", &Options::text_positions)
+        .def_rw("score_limit", &Options::score_limit);
+    bind_trainer<float>(m, "Trainer", "Workspace");
+    bind_trainer<double>(m, "DoubleTrainer", "DoubleWorkspace");
+    m.attr("PAD") = kPad;
+    m.def("cpu_levels", [] {
+        std::vector<std::string> names;
+        for (const Level *level : available_levels()) names.emplace_back(level->name);
+        return names;
+    });
     bind_text(m);
 }

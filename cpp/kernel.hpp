@@ -1,0 +1,356 @@
+// The training step over blocks of text, for one thread. No I/O, no threads, no globals, no randomness, no allocation.
+//
+// For masked word w_t with context words m at positions p, x the R_m input rows of m:
+//
+//     u_C[:D'] = 1/N sum_m sum_x d_p * x[:D']        u_C[D':] = 1/N sum_m sum_x x[D':]
+//     for w in {w_t} + negatives:   g = lr (y - sigma(u_C . v_w));   e += g v_w;   v_w += g u_C
+//     for each m:   d_p += 1/R_m sum_x x[:D'] * e[:D'];   x[:D'] += d_p * e[:D'];   x[D':] += e[D':]
+//
+// What makes it fast is that a word's rows are read once and written once per block, not once per masked word:
+//
+//     gather    X[m] = sum of the rows of m, once per distinct word of the block
+//     forward   micro-batches of S masked words. Plain features: a context sum is the difference of two prefix sums
+//               over X, whatever the window. Positional features: a loop over the window, on cached rows.
+//     outputs   as above
+//     backward  plain features: e is a range update, so a difference array and one running sum give every word its
+//               total, whatever the window; positional features: a loop. G[m] collects what each row of m is owed,
+//               and X[m] moves by R_m times as much, so that the next micro-batch sees the new values.
+//     scatter   rows of m += G[m]
+//
+// reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
+// part under a weight of 1 that is never trained, so that no loop has a ragged end.
+#pragma once
+
+#include <cmath>
+
+#include "problem.hpp"
+#include "simd.hpp"
+
+namespace posvec::POSVEC_LEVEL {
+
+template <class Real> class Trainer {
+  public:
+    Trainer(const Tables<Real> &tables, const WordRows &rows, const Draws &draws, const Options &options, double lr,
+            const Scratch<Real> &scratch)
+        : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
+          stride(padded(options.dim)), positional(padded(options.positional_dim)) {}
+
+    Done train(const Block *blocks, std::size_t count) {
+        prepare_positions();
+        for (std::size_t b = 0; b < count; b++) {
+            const Block &block = blocks[b];
+            prefetched = block.last + 1;
+            prefetch_limit = b + 1 < count ? blocks[b + 1].last + 1 : prefetched;
+            fetch_positions();
+            gather(block);
+            for (std::uint32_t t = block.begin; t < block.end; t += options.micro_batch) {
+                std::uint32_t end = t + options.micro_batch < block.end ? t + options.micro_batch : block.end;
+                train_micro_batch(block, t, end);
+            }
+            scatter();
+            merge_positions();
+        }
+        flush_loss();
+        return done;
+    }
+
+  private:
+    // ---- gather and scatter -------------------------------------------------------------------------------------
+
+    void gather(const Block &block) {
+        slots = 0;
+        for (std::uint32_t i = block.first; i <= block.last; i++) {
+            std::uint32_t word = draws.word[i], slot = s.slot_of[word];
+            if (slot >= slots || s.slot_word[slot] != word) {
+                slot = slots++;
+                s.slot_of[word] = slot;
+                s.slot_word[slot] = word;
+            }
+            s.slot[i - block.first] = slot;
+        }
+        for (std::uint32_t slot = 0; slot < slots; slot++) {
+            if (slot + 1 < slots) prefetch_rows(s.slot_word[slot + 1]);
+            std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
+            s.row_counts[slot] = static_cast<Real>(end - begin);
+            sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
+            Real *gradient = s.gradients + slot * stride;
+            for (std::size_t j = 0; j < stride; j += lanes) store(gradient + j, Vec<Real>{});
+        }
+    }
+
+    // sum = the given rows added up, four at a time: fewer loads and stores of the sum, and rows still read in order.
+    void sum_rows(const std::uint32_t *row, std::size_t count, Real *sum) {
+        std::size_t k = 0;
+        for (std::size_t j = 0; j < stride; j += lanes) store(sum + j, Vec<Real>{});
+        for (; k + 4 <= count; k += 4) {
+            const Real *a = input(row[k]), *b = input(row[k + 1]), *c = input(row[k + 2]), *d = input(row[k + 3]);
+            for (std::size_t j = 0; j < stride; j += lanes)
+                store(sum + j, load(sum + j) + ((load(a + j) + load(b + j)) + (load(c + j) + load(d + j))));
+        }
+        for (; k < count; k++) {
+            const Real *a = input(row[k]);
+            for (std::size_t j = 0; j < stride; j += lanes) store(sum + j, load(sum + j) + load(a + j));
+        }
+    }
+
+    // HogWild: other threads read and write these rows at the same time, here and in `outputs`, on purpose and without
+    // locks (Recht et al. 2011). An update may be lost; a torn float cannot be.
+    void scatter() {
+        for (std::uint32_t slot = 0; slot < slots; slot++) {
+            if (slot + 1 < slots) prefetch_rows(s.slot_word[slot + 1]);
+            std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
+            const Real *gradient = s.gradients + slot * stride;
+            for (std::uint64_t k = begin; k < end; k++) {
+                Real *row = input(rows.rows[k]);
+                for (std::size_t j = 0; j < stride; j += lanes) store(row + j, load(row + j) + load(gradient + j));
+            }
+        }
+    }
+
+    void prefetch_rows(std::uint32_t word) const {
+        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++)
+            prefetch_row(input(rows.rows[k]), stride);
+    }
+
+    // One word of the next block per masked word of this one: by the time it is gathered its rows are near.
+    void prefetch_next_block() {
+        if (prefetched < prefetch_limit) prefetch_rows(draws.word[prefetched++]);
+    }
+
+    // ---- one micro-batch ----------------------------------------------------------------------------------------
+
+    void train_micro_batch(const Block &block, std::uint32_t begin, std::uint32_t end) {
+        std::uint32_t first = begin, last = end - 1;
+        for (std::uint32_t t = begin; t < end; t++) {
+            first = draws.first[t] < first ? draws.first[t] : first;
+            last = draws.last[t] > last ? draws.last[t] : last;
+        }
+        const std::uint32_t *slot = s.slot + (first - block.first);  // slots of words first .. last
+        const std::size_t span = last - first + 1;
+
+        sum_prefixes(slot, span);
+        for (std::uint32_t t = begin; t < end; t++) {
+            prefetch_outputs(t);
+            make_context(t, first, slot, t - begin);
+        }
+        for (std::uint32_t t = begin; t < end; t++) {
+            prefetch_next_block();
+            Real *error = s.errors + (t - begin) * stride;
+            for (std::size_t j = 0; j < stride; j += lanes) store(error + j, Vec<Real>{});
+            if (draws.first[t] == draws.last[t]) continue;  // no context, nothing to learn
+            outputs(t, s.contexts + (t - begin) * stride, error);
+            if (options.exact_gradient) scale(error, s.scales[t - begin]);
+            if (positional) update_positional(t, first, slot, error);
+            add_step(error, draws.first[t] - first, draws.last[t] + 1 - first);
+        }
+        update_plain(slot, span, begin - first, end - first);
+    }
+
+    // P[i] = sum of X over the first i words of the micro-batch, plain features; the step array starts at zero.
+    void sum_prefixes(const std::uint32_t *slot, std::size_t span) {
+        for (std::size_t j = positional; j < stride; j += lanes) store(s.prefix + j, Vec<Real>{});
+        for (std::size_t i = 0; i < span; i++) {
+            const Real *sum = s.sums + slot[i] * stride, *before = s.prefix + i * stride;
+            Real *after = s.prefix + (i + 1) * stride;
+            for (std::size_t j = positional; j < stride; j += lanes) store(after + j, load(before + j) + load(sum + j));
+        }
+        for (std::size_t k = 0; k < (span + 1) * stride; k += lanes) store(s.steps + k, Vec<Real>{});
+    }
+
+    // u_C of masked word t
+    void make_context(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot, std::size_t index) {
+        const std::uint32_t from = draws.first[t], to = draws.last[t];
+        Real count = 0;
+        for (std::uint32_t m = from; m <= to; m++)
+            if (m != t) count += options.mean_over_words ? 1 : s.row_counts[slot[m - first]];
+        const Real scale = count > 0 ? 1 / count : 0;
+        s.scales[index] = scale;
+
+        Real *context = s.contexts + index * stride;
+        for_chunks<Real>(0, positional, [&]<int C>(std::size_t j) {
+            Vec<Real> sum[C] = {};
+            for (std::uint32_t m = from; m <= to; m++) {
+                if (m == t) continue;
+                const Real *x = s.sums + slot[m - first] * stride + j, *d = position(m, t) + j;
+                for (int c = 0; c < C; c++) sum[c] += load(d + c * lanes) * load(x + c * lanes);
+            }
+            for (int c = 0; c < C; c++) store(context + j + c * lanes, sum[c] * scale);
+        });
+        const Real *low = s.prefix + (from - first) * stride, *high = s.prefix + (to + 1 - first) * stride;
+        const Real *own = s.sums + slot[t - first] * stride;
+        for (std::size_t j = positional; j < stride; j += lanes)
+            store(context + j, (load(high + j) - load(low + j) - load(own + j)) * scale);
+    }
+
+    // d_p and the positional features of each context word, from the old values of both.
+    void update_positional(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot, const Real *error) {
+        for (std::size_t j = 0; j < positional; j += lanes)
+            store(s.masked_error + j, load(error + j) * load(s.mask + j));
+        for (std::uint32_t m = draws.first[t]; m <= draws.last[t]; m++) {
+            if (m == t) continue;
+            const std::size_t at = slot[m - first] * stride;
+            Real *x = s.sums + at, *gradient = s.gradients + at, *d = position(m, t);
+            const Real count = s.row_counts[slot[m - first]], share = options.summed_positional ? 1 : 1 / count;
+            for (std::size_t j = 0; j < positional; j += lanes) {
+                const Vec<Real> old_x = load(x + j), old_d = load(d + j), move = old_d * load(error + j);
+                store(d + j, old_d + old_x * (load(s.masked_error + j) * share));
+                store(gradient + j, load(gradient + j) + move);
+                store(x + j, old_x + move * count);
+            }
+        }
+    }
+
+    void add_step(const Real *error, std::size_t from, std::size_t to) {
+        Real *up = s.steps + from * stride, *down = s.steps + to * stride;
+        for (std::size_t j = positional; j < stride; j += lanes) {
+            store(up + j, load(up + j) + load(error + j));
+            store(down + j, load(down + j) - load(error + j));
+        }
+    }
+
+    // Running sum of the steps = total error of every word of the micro-batch, less its own where it was masked.
+    void update_plain(const std::uint32_t *slot, std::size_t span, std::size_t masked_begin, std::size_t masked_end) {
+        for (std::size_t i = 0; i < span; i++) {
+            const std::size_t at = slot[i] * stride;
+            Real *x = s.sums + at, *gradient = s.gradients + at, *total = s.steps + i * stride;
+            const bool masked = masked_begin <= i && i < masked_end;
+            const Real *own = s.errors + (masked ? i - masked_begin : 0) * stride;
+            const Real keep = masked ? 1 : 0, count = s.row_counts[slot[i]];
+            Real *next = total + stride;
+            for (std::size_t j = positional; j < stride; j += lanes) {
+                const Vec<Real> sum = load(total + j), move = sum - load(own + j) * keep;
+                store(next + j, load(next + j) + sum);
+                store(gradient + j, load(gradient + j) + move);
+                store(x + j, load(x + j) + move * count);
+            }
+        }
+    }
+
+    // ---- output vectors -----------------------------------------------------------------------------------------
+
+    const std::uint32_t *negatives_of(std::uint32_t t) const {
+        return draws.negatives + static_cast<std::size_t>(t / options.shared_negatives) * options.negatives;
+    }
+
+    void prefetch_outputs(std::uint32_t t) const {
+        prefetch_row(output(draws.word[t]), stride);
+        if (t % options.shared_negatives) return;
+        const std::uint32_t *negatives = negatives_of(t);
+        for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_row(output(negatives[k]), stride);
+    }
+
+    // Scores of the masked word and its negatives from the old values, then both sides of the update.
+    void outputs(std::uint32_t t, const Real *context, Real *error) {
+        const std::uint32_t *negatives = negatives_of(t);
+        std::size_t count = 0;
+        s.output_rows[count++] = output(draws.word[t]);
+        for (std::uint32_t k = 0; k < options.negatives; k++)
+            if (negatives[k] != draws.word[t]) s.output_rows[count++] = output(negatives[k]);
+
+        std::size_t k = 0;
+        for (; k + 4 <= count; k += 4) score<4>(k, context);
+        for (; k < count; k++) score<1>(k, context);
+        for (k = 0; k < count; k++) s.scores[k] = step_size(s.scores[k], k == 0);
+        for (k = 0; k + 4 <= count; k += 4) update_outputs<4>(k, context, error);
+        for (; k < count; k++) update_outputs<1>(k, context, error);
+        done.masked_words++;
+    }
+
+    template <int T> void score(std::size_t k, const Real *context) {
+        Real *const *row = s.output_rows + k;
+        Vec<Real> sum[T] = {};
+        for (std::size_t j = 0; j < stride; j += lanes)
+            for (int i = 0; i < T; i++) sum[i] += load(context + j) * load(row[i] + j);
+        for (int i = 0; i < T; i++) s.scores[k + i] = sum_of<Real>(sum[i]);
+    }
+
+    // g = lr (y - sigma(score)); the loss -log sigma(score) or -log sigma(-score) is counted on the way.
+    Real step_size(Real score, bool positive) {
+        const Real signed_score = positive ? score : -score;
+        const Real probability = 1 / (1 + std::exp(-signed_score));  // of the right answer
+        if (signed_score < -20) {
+            done.loss -= signed_score;  // -log sigma(x) = -x to double precision of the sum
+        } else {
+            likelihood *= probability;  // one logarithm for many factors
+            if (likelihood < 1e-200) flush_loss();
+        }
+        if (options.score_limit > 0 && std::abs(score) > static_cast<Real>(options.score_limit)) return 0;
+        const Real g = lr * (1 - probability);
+        return positive ? g : -g;
+    }
+
+    void flush_loss() {
+        done.loss -= std::log(likelihood);
+        likelihood = 1;
+    }
+
+    template <int T> void update_outputs(std::size_t k, const Real *context, Real *error) {
+        Real *const *row = s.output_rows + k;
+        const Real *g = s.scores + k;
+        for (std::size_t j = 0; j < stride; j += lanes) {
+            Vec<Real> e = load(error + j);
+            const Vec<Real> u = load(context + j);
+            for (int i = 0; i < T; i++) {
+                const Vec<Real> v = load(row[i] + j);
+                e += v * g[i];
+                store(row[i] + j, v + u * g[i]);
+            }
+            store(error + j, e);
+        }
+    }
+
+    void scale(Real *row, Real factor) {
+        for (std::size_t j = 0; j < stride; j += lanes) store(row + j, load(row + j) * factor);
+    }
+
+    // ---- positional vectors -------------------------------------------------------------------------------------
+    // Every thread writes all of d at every step: on shared cache lines that would cost more than all the rest. So each
+    // works on a copy, and adds what it learnt to the shared table after every block.
+
+    Real *position(std::uint32_t m, std::uint32_t t) {
+        const std::uint32_t row = draws.place[m] < draws.place[t] ? options.window - (draws.place[t] - draws.place[m])
+                                                                  : options.window + (draws.place[m] - draws.place[t]) - 1;
+        return s.positions + row * positional;
+    }
+
+    void prepare_positions() {
+        for (std::size_t j = 0; j < positional; j++)
+            s.mask[j] = options.train_positions && j < options.positional_dim ? 1 : 0;
+        for (std::size_t k = 0; k < 2 * options.window * positional; k++) s.positions[k] = 1;
+    }
+
+    void fetch_positions() {
+        if (!positional) return;
+        for (std::size_t p = 0; p < 2 * options.window; p++)
+            for (std::size_t j = 0; j < options.positional_dim; j++)
+                s.positions[p * positional + j] = s.positions_before[p * positional + j] =
+                    tables.positional[p * tables.positional_stride + j];
+    }
+
+    void merge_positions() {
+        if (!positional || !options.train_positions) return;
+        for (std::size_t p = 0; p < 2 * options.window; p++)
+            for (std::size_t j = 0; j < options.positional_dim; j++)
+                tables.positional[p * tables.positional_stride + j] +=
+                    s.positions[p * positional + j] - s.positions_before[p * positional + j];
+    }
+
+    Real *input(std::uint32_t row) const { return tables.input + row * stride; }
+    Real *output(std::uint32_t word) const { return tables.output + word * stride; }
+
+    static constexpr std::size_t lanes = Vector<Real>::lanes;
+    const Tables<Real> tables;
+    const WordRows rows;
+    const Draws draws;
+    const Options options;
+    const Real lr;
+    const Scratch<Real> s;
+    const std::size_t stride;      // padded(D)
+    const std::size_t positional;  // padded(D')
+    std::uint32_t slots = 0;
+    std::uint32_t prefetched = 0, prefetch_limit = 0;
+    double likelihood = 1;
+    Done done;
+};
+
+}  // namespace posvec::POSVEC_LEVEL

@@ -1,0 +1,17 @@
+// The builds of the kernel in this extension, and which of them this machine can run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace posvec {
+
+// Those that this machine can run, slowest first.
+std::vector<const Level *> available_levels();
+
+// The one named, or the fastest for an empty name; throws std::invalid_argument for one that is not available.
+const Level &choose_level(const std::string &name);
+
+}  // namespace posvec

@@ -1,0 +1,99 @@
+// What the training step works on, as plain pointers: shared by every instruction-set level, so nothing here has code
+// that a compiler could emit for the wrong machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace posvec {
+
+// Rows of every table, and the positional part of a row, are padded to this many numbers: 64 bytes of float.
+constexpr std::size_t kPad = 16;
+
+constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
+
+struct Options {
+    std::uint32_t dim = 0;                // D
+    std::uint32_t positional_dim = 0;     // D'
+    std::uint32_t window = 0;             // c
+    std::uint32_t negatives = 0;          // negative examples per masked word
+    std::uint32_t micro_batch = 1;        // S, masked words whose context vectors are computed together
+    std::uint32_t shared_negatives = 1;   // consecutive masked words that share one draw of negatives
+    std::uint32_t block = 1;              // masked words per block, at least; a block ends with its line if it can
+    bool mean_over_words = false;         // N = context words rather than their rows
+    bool exact_gradient = false;          // e is divided by N
+    bool summed_positional = false;       // d_p's gradient is summed over a word's rows rather than averaged
+    bool train_positions = true;
+    bool shrink = true;                   // window drawn from 1..c
+    bool text_positions = false;          // positions of the text rather than of the kept words
+    double score_limit = 0;               // scores beyond it give no update; 0: no limit
+};
+
+// The parameters, shared by all threads and updated without locks.
+template <class Real> struct Tables {
+    Real *input;       // (rows, padded(D)): words, then n-gram buckets
+    Real *output;      // (words, padded(D))
+    Real *positional;  // (2c, D'), rows `positional_stride` apart
+    std::size_t stride;
+    std::size_t positional_stride;
+};
+
+// Rows of the input table that make up each word: rows[begin[w]] .. rows[begin[w + 1] - 1].
+struct WordRows {
+    const std::uint64_t *begin;
+    const std::uint32_t *rows;
+};
+
+// Everything random about a stretch of training, drawn beforehand (sampling.hpp).
+// The context of masked word t is every kept word first[t] .. last[t] but t itself.
+struct Draws {
+    std::size_t size;               // kept words, each of which is masked once
+    const std::uint32_t *word;      // id
+    const std::uint32_t *place;     // place in its line, from which positions are differences
+    const std::uint32_t *first;
+    const std::uint32_t *last;
+    const std::uint32_t *negatives; // (groups of `shared_negatives` masked words, negatives)
+};
+
+// A block: masked words begin .. end - 1, whose contexts lie within words first .. last.
+struct Block {
+    std::uint32_t begin, end, first, last;
+};
+
+// Working memory of one thread; every real buffer is aligned to 64 bytes.
+template <class Real> struct Scratch {
+    Real *sums;        // X (slots, stride): a word's rows added up, kept up to date within the block
+    Real *gradients;   // G (slots, stride): what is to be added to each of its rows
+    Real *row_counts;  // R (slots)
+    Real *prefix;      // P (span + 1, stride): sums of X over the micro-batch's words
+    Real *steps;       // (span + 1, stride): difference array of the plain part of e
+    Real *contexts;    // u_C (S, stride)
+    Real *errors;      // e (S, stride)
+    Real *scales;      // 1 / N (S)
+    Real *positions;   // d, padded with ones, this thread's copy (2c, padded(D'))
+    Real *positions_before;
+    Real *mask;        // (padded(D')): 1 where a positional feature is trained, else 0
+    Real *masked_error; // (padded(D'))
+    Real *scores;      // (1 + negatives), then the steps g
+    Real **output_rows; // (1 + negatives)
+    std::uint32_t *slot;      // slot of each word of the block
+    std::uint32_t *slot_word; // word of each slot
+    std::uint32_t *slot_of;   // (words) slot of a word, valid where slot_word agrees
+};
+
+struct Done {
+    std::uint64_t masked_words = 0;
+    double loss = 0;   // sum over masked words
+};
+
+template <class Real>
+using TrainFunction = Done (*)(const Tables<Real> &, const WordRows &, const Draws &, const Block *, std::size_t blocks,
+                               const Options &, double lr, const Scratch<Real> &);
+
+struct Level {
+    const char *name;
+    TrainFunction<float> train_float;
+    TrainFunction<double> train_double;
+};
+
+}  // namespace posvec

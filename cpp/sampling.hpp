@@ -1,0 +1,151 @@
+// Everything random about training: which words are kept, how wide each window is, which negatives are drawn.
+// All of it follows from one seed per stretch of lines, so a stretch can be repeated, resumed or given to any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace posvec {
+
+// SplitMix64 (Steele, Lea, Flood 2014): the state is a counter, every output a mix of it.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state(mix(seed)) {}
+
+    std::uint64_t bits() { return mix(state += 0x9e3779b97f4a7c15u); }
+
+    float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // in [0, 1)
+
+    // In 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
+    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((bits() >> 32) * n >> 32); }
+
+    static std::uint64_t mix(std::uint64_t x) {
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+        return x ^ (x >> 31);
+    }
+
+  private:
+    std::uint64_t state;
+};
+
+// Ids of all tokens, lines one after another: line l is ids[begin[l]] .. ids[begin[l + 1] - 1].
+// An id equal to the size of the vocabulary stands for a word that is not in it.
+struct Corpus {
+    const std::uint32_t *ids;
+    const std::uint64_t *begin;
+};
+
+struct Lexicon {
+    std::uint32_t words;
+    const float *keep;                // probability that an occurrence is kept
+    const float *alias_probability;   // Walker's alias table of the negatives
+    const std::uint32_t *alias;
+};
+
+// A share of lines is held out for validation: which ones depends on the line's number alone.
+struct HeldOut {
+    double share = 0;
+    bool wanted = false;  // draw the held-out lines rather than the others
+
+    bool skips(std::uint64_t line) const {
+        if (share <= 0) return wanted;
+        const bool held_out = static_cast<double>(Random::mix(line + 1) >> 11) * 0x1p-53 < share;
+        return held_out != wanted;
+    }
+};
+
+// The draws of one stretch of lines, and the blocks that they are trained in.
+class Stretch {
+  public:
+    std::uint64_t tokens = 0;  // of the lines drawn, kept or not
+
+    void draw(const Corpus &corpus, std::uint64_t begin_line, std::uint64_t end_line, const Lexicon &lexicon,
+              const Options &options, const HeldOut &held_out, std::uint64_t seed) {
+        Random random(seed);
+        tokens = 0;
+        for (auto *list : {&word, &place, &first, &last, &negatives}) list->clear();
+        blocks.clear();
+        for (std::uint64_t line = begin_line; line < end_line; line++) {
+            if (held_out.skips(line)) continue;
+            tokens += corpus.begin[line + 1] - corpus.begin[line];
+            draw_line(corpus.ids + corpus.begin[line], corpus.begin[line + 1] - corpus.begin[line], lexicon, options,
+                      random);
+        }
+        draw_negatives(lexicon, options, random);
+        make_blocks(options);
+    }
+
+    Draws draws() const {
+        return {word.size(), word.data(), place.data(), first.data(), last.data(), negatives.data()};
+    }
+
+    std::vector<std::uint32_t> word, place, first, last, negatives, line_end;
+    std::vector<Block> blocks;
+
+  private:
+    void draw_line(const std::uint32_t *ids, std::size_t length, const Lexicon &lexicon, const Options &options,
+                   Random &random) {
+        const auto begin = static_cast<std::uint32_t>(word.size());
+        for (std::size_t i = 0; i < length; i++) {
+            if (ids[i] >= lexicon.words) continue;
+            const float keep = lexicon.keep[ids[i]];
+            if (keep < 1 && random.uniform() >= keep) continue;
+            place.push_back(options.text_positions ? static_cast<std::uint32_t>(i)
+                                                   : static_cast<std::uint32_t>(word.size()) - begin);
+            word.push_back(ids[i]);
+        }
+        const auto end = static_cast<std::uint32_t>(word.size());
+        if (end - begin < 2) {  // a masked word alone has no context
+            word.resize(begin);
+            place.resize(begin);
+            return;
+        }
+        for (std::uint32_t t = begin; t < end; t++) {
+            const std::uint32_t reach = options.shrink ? 1 + random.below(options.window) : options.window;
+            std::uint32_t from = t, to = t;
+            if (options.text_positions) {
+                while (from > begin && place[t] - place[from - 1] <= reach) from--;
+                while (to + 1 < end && place[to + 1] - place[t] <= reach) to++;
+            } else {
+                from = t - std::min(reach, t - begin);
+                to = t + std::min(reach, end - 1 - t);
+            }
+            first.push_back(from);
+            last.push_back(to);
+        }
+        line_end.resize(begin);
+        line_end.resize(end, end);
+    }
+
+    void draw_negatives(const Lexicon &lexicon, const Options &options, Random &random) {
+        const std::size_t groups = (word.size() + options.shared_negatives - 1) / options.shared_negatives;
+        negatives.resize(groups * options.negatives);
+        for (auto &negative : negatives) {
+            const std::uint32_t cell = random.below(lexicon.words);
+            negative = random.uniform() < lexicon.alias_probability[cell] ? cell : lexicon.alias[cell];
+        }
+    }
+
+    // A block has at least options.block masked words and ends with a line, unless that line is so long that it is cut
+    // after twice as many; then words on both sides of the cut are in both blocks, so that no context is cut.
+    void make_blocks(const Options &options) {
+        const auto size = static_cast<std::uint32_t>(word.size());
+        for (std::uint32_t begin = 0; begin < size;) {
+            const std::uint32_t enough = std::min(size, begin + options.block);
+            const std::uint32_t end = std::min(line_end[enough - 1], begin + 2 * options.block);
+            Block block{begin, end, begin, end - 1};
+            for (std::uint32_t t = begin; t < end; t++) {
+                block.first = std::min(block.first, first[t]);
+                block.last = std::max(block.last, last[t]);
+            }
+            blocks.push_back(block);
+            begin = end;
+        }
+    }
+};
+
+}  // namespace posvec

@@ -1,0 +1,50 @@
+// The compiler's own vector types: one source for SSE, AVX2, AVX-512 and NEON.
+// Included by kernel.hpp inside the namespace of one instruction-set level.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__AVX512F__)
+#define POSVEC_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define POSVEC_VECTOR_BYTES 32
+#else
+#define POSVEC_VECTOR_BYTES 16
+#endif
+
+namespace posvec::POSVEC_LEVEL {
+
+template <class Real> struct Vector {
+    typedef Real type __attribute__((vector_size(POSVEC_VECTOR_BYTES), may_alias));
+    static constexpr std::size_t lanes = POSVEC_VECTOR_BYTES / sizeof(Real);
+};
+
+template <class Real> using Vec = typename Vector<Real>::type;
+
+template <class Real> inline Vec<Real> load(const Real *p) { return *reinterpret_cast<const Vec<Real> *>(p); }
+template <class Real> inline void store(Real *p, Vec<Real> v) { *reinterpret_cast<Vec<Real> *>(p) = v; }
+
+template <class Real> inline Real sum_of(Vec<Real> v) {
+    Real lanes[Vector<Real>::lanes];
+    __builtin_memcpy(lanes, &v, sizeof v);
+    for (std::size_t width = Vector<Real>::lanes / 2; width > 0; width /= 2)
+        for (std::size_t i = 0; i < width; i++) lanes[i] += lanes[i + width];
+    return lanes[0];
+}
+
+// Calls body.operator()<C>(j) for consecutive stretches of C vectors that cover features begin .. end - 1,
+// C vectors being as many accumulators as fit the registers of every level.
+template <class Real, class Body> inline void for_chunks(std::size_t begin, std::size_t end, Body body) {
+    constexpr std::size_t lanes = Vector<Real>::lanes;
+    std::size_t j = begin;
+    for (; j + 8 * lanes <= end; j += 8 * lanes) body.template operator()<8>(j);
+    for (; j + 2 * lanes <= end; j += 2 * lanes) body.template operator()<2>(j);
+    for (; j + lanes <= end; j += lanes) body.template operator()<1>(j);
+}
+
+// Brings a row of n numbers to the second-level cache: a first-level one would overflow from a single word's rows.
+template <class Real> inline void prefetch_row(const Real *row, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 0, 2);
+}
+
+}  // namespace posvec::POSVEC_LEVEL

@@ -1,0 +1,368 @@
+"""The compiled kernel against the NumPy reference, numerical gradients, and identities between the models."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from posvec import _kernel, reference
+
+OPTION_VALUES = {
+    "context_mean": ("rows", "words"),
+    "input_gradient": ("undivided", "exact"),
+    "positional_gradient": ("averaged", "summed"),
+    "train_positions": (True, False),
+    "score_limit": (0.0, 0.5),
+    "micro_batch": (1, 4),
+    "window_sampling": ("shrink", "fixed"),
+    "positions": ("kept", "text"),
+    "shared_negatives": (1, 3),
+}
+DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
+
+
+class Problem:
+    """A small random model and text, the same for the kernel and for the reference."""
+
+    def __init__(self, dim=40, positional_dim=20, window=4, words=30, subwords=True, dtype=np.float64, seed=0, **options):
+        self.rng = np.random.default_rng(seed)
+        self.options = {**DEFAULTS, **options}
+        self.dim, self.positional_dim, self.window, self.words, self.dtype = dim, positional_dim, window, words, dtype
+        buckets = 40 if subwords else 0
+        self.rows = [
+            np.concatenate([[w], words + self.rng.integers(0, buckets, self.rng.integers(1, 6))]) if buckets else np.array([w])
+            for w in range(words)
+        ]
+        self.input = self.table(words + buckets)
+        self.output = self.table(words)
+        self.positional = self.rng.normal(1, 0.3, (2 * window, positional_dim)).astype(dtype)
+        lengths = [1, 2, 9, 0, 25, 3, 70, 7]  # of lines; 70 is cut into blocks
+        self.lines = np.cumsum([0, *lengths]).astype(np.uint64)
+        self.ids = self.rng.integers(0, words + 1, sum(lengths)).astype(np.uint32)  # id `words` is out of vocabulary
+        self.keep = np.where(np.arange(words) < 5, 0.5, 1.0).astype(np.float32)
+        self.alias_probability = self.rng.random(words).astype(np.float32)
+        self.alias = self.rng.integers(0, words, words).astype(np.uint32)
+
+    def table(self, rows):
+        stride = -(-self.dim // _kernel.PAD) * _kernel.PAD
+        memory = np.zeros(rows * stride + 64, self.dtype)
+        start = -memory.ctypes.data % 64 // memory.itemsize
+        table = memory[start : start + rows * stride].reshape(rows, stride)
+        table[:, : self.dim] = self.rng.normal(0, 0.2, (rows, self.dim))
+        return table
+
+    def kernel_options(self, block):
+        o = _kernel.Options()
+        o.dim, o.positional_dim, o.window, o.negatives, o.block = self.dim, self.positional_dim, self.window, 5, block
+        o.micro_batch, o.shared_negatives = self.options["micro_batch"], self.options["shared_negatives"]
+        o.mean_over_words = self.options["context_mean"] == "words"
+        o.exact_gradient = self.options["input_gradient"] == "exact"
+        o.summed_positional = self.options["positional_gradient"] == "summed"
+        o.train_positions, o.score_limit = self.options["train_positions"], self.options["score_limit"]
+        o.shrink = self.options["window_sampling"] == "shrink"
+        o.text_positions = self.options["positions"] == "text"
+        return o
+
+    def trainer(self, block=16, cpu=""):
+        row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
+        kind = _kernel.Trainer if self.dtype == np.float32 else _kernel.DoubleTrainer
+        return kind(
+            self.input, self.output, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
+            self.alias_probability, self.alias, self.kernel_options(block), cpu,
+        )  # fmt: skip
+
+    def train(self, lr=0.1, seed=7, block=16, cpu=""):
+        work = _kernel.Workspace() if self.dtype == np.float32 else _kernel.DoubleWorkspace()
+        return self.trainer(block, cpu).train(work, self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
+
+    def draws(self, seed=7, block=16):
+        drawn = self.trainer(block).draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
+        drawn["negatives"] = drawn["negatives"].reshape(-1, 5)
+        return reference.Draws(**drawn, shared_negatives=self.options["shared_negatives"])
+
+    def parameters(self):
+        return reference.Parameters(
+            self.input[:, : self.dim].copy(), self.output[:, : self.dim].copy(), self.positional.copy(), self.rows
+        )
+
+    def reference_options(self):
+        names = reference.Options.__dataclass_fields__
+        return reference.Options(**{name: value for name, value in self.options.items() if name in names})
+
+    def assert_equals(self, parameters, tolerance):
+        for ours, theirs in [
+            (self.input[:, : self.dim], parameters.input_vectors),
+            (self.output[:, : self.dim], parameters.output_vectors),
+            (self.positional, parameters.positional_vectors),
+        ]:
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+MODELS = {
+    "general": {"subwords": False, "positional_dim": 0},
+    "subword": {"positional_dim": 0},
+    "constrained": {"positional_dim": 20},
+    "constrained, aligned": {"positional_dim": 16},
+    "positional": {"positional_dim": 40},
+}
+
+
+def changed_options():
+    """Every option away from its default alone, and all pairs of values of the ones that interact most."""
+    yield {}
+    for name, values in OPTION_VALUES.items():
+        yield {name: values[1]}
+    for context_mean, gradient, batch in itertools.product(("rows", "words"), ("undivided", "exact"), (1, 4)):
+        yield {"context_mean": context_mean, "input_gradient": gradient, "micro_batch": batch, "shared_negatives": 2}
+    yield {name: values[1] for name, values in OPTION_VALUES.items()}
+
+
+@pytest.mark.parametrize("options", list(changed_options()), ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_kernel_equals_the_reference(model, options):
+    problem = Problem(**MODELS[model], **options)
+    draws, expected = problem.draws(), problem.parameters()
+    assert len(draws.blocks) > 3
+    losses = sum(
+        reference.train_block(expected, draws, block, 0.1, problem.reference_options()) for block in range(len(draws.blocks))
+    )
+    tokens, masked_words, loss = problem.train()
+    assert (tokens, masked_words) == (len(problem.ids), sum(bool(draws.context(t)) for t in range(len(draws.word))))
+    assert loss == pytest.approx(losses)
+    problem.assert_equals(expected, 1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 7, 16, 33, 300])
+@pytest.mark.parametrize("share", [0, 0.2, 1])
+@pytest.mark.parametrize("window", [1, 6, 100])
+def test_kernel_equals_the_reference_for_any_size(dim, share, window):
+    problem = Problem(dim=dim, positional_dim=int(share * dim), window=window, micro_batch=3)
+    draws, expected = problem.draws(), problem.parameters()
+    for block in range(len(draws.blocks)):
+        reference.train_block(expected, draws, block, 0.1, problem.reference_options())
+    problem.train()
+    problem.assert_equals(expected, 1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_block_cached_step_equals_the_papers_step_where_words_share_no_rows(model):
+    problem = Problem(**MODELS[model])
+    problem.rows = [np.array([w, problem.words + w]) for w in range(problem.words)] if "general" != model else problem.rows
+    problem.input = problem.table(2 * problem.words)
+    draws, expected = problem.draws(), problem.parameters()
+    for t in range(len(draws.word)):
+        context = draws.context(t)
+        reference.train_step(
+            expected, int(draws.word[t]), [int(draws.word[m]) for m in context],
+            [int(draws.place[m]) - int(draws.place[t]) for m in context], list(map(int, draws.negatives[t])),
+            0.1, problem.reference_options(),
+        )  # fmt: skip
+    problem.train()
+    # a word that occurs twice in one window is updated once per occurrence, each from the values before it, in both
+    problem.assert_equals(expected, 1e-9)
+
+
+@pytest.mark.parametrize("mean", ["rows", "words"])
+def test_exact_updates_are_the_numerical_gradient_of_the_loss(mean):
+    problem = Problem(positional_dim=20, input_gradient="exact", positional_gradient="summed", context_mean=mean, seed=3)
+    problem.rows = [np.array([w, problem.words + w % 7]) for w in range(problem.words)]
+    problem.ids, problem.lines = np.arange(2, 5, dtype=np.uint32) + 4, np.array([0, 3], np.uint64)
+    draws = problem.draws()
+    t = 1
+    context = draws.context(t)
+    arguments = (
+        int(draws.word[t]), [int(draws.word[m]) for m in context],
+        [int(draws.place[m]) - int(draws.place[t]) for m in context], list(map(int, draws.negatives[t])),
+    )  # fmt: skip
+    options, lr = problem.reference_options(), 1e-6
+
+    def loss(parameters):
+        words = [arguments[0], *(word for word in arguments[3] if word != arguments[0])]
+        context = reference.context_vector(parameters, arguments[1], arguments[2], options)
+        return reference.loss(parameters.output_vectors[words] @ context)
+
+    before, after = problem.parameters(), problem.parameters()
+    reference.train_step(after, *arguments, lr, options)
+    for name in ("input_vectors", "output_vectors", "positional_vectors"):
+        step = (getattr(after, name) - getattr(before, name)) / -lr
+        for index in [*zip(*np.nonzero(step), strict=True)][::37]:
+            changed = problem.parameters()
+            getattr(changed, name)[index] += 1e-5
+            high = loss(changed)
+            getattr(changed, name)[index] -= 2e-5
+            assert step[index] == pytest.approx((high - loss(changed)) / 2e-5, rel=1e-4, abs=1e-8), (name, index)
+
+
+def test_kernel_with_exact_gradient_descends_the_numerical_gradient():
+    """The production kernel in double, on one line of two words, so that it takes two steps that can be told apart."""
+    problem = Problem(positional_dim=20, input_gradient="exact", positional_gradient="summed", micro_batch=2)
+    problem.ids, problem.lines = np.array([11, 12], np.uint32), np.array([0, 2], np.uint64)
+    draws, options = problem.draws(), problem.reference_options()
+
+    def loss(parameters):
+        total = 0.0
+        for t, m in ((0, 1), (1, 0)):
+            words = [int(draws.word[t]), *(int(n) for n in draws.negatives[t] if n != draws.word[t])]
+            context = reference.context_vector(parameters, [int(draws.word[m])], [m - t], options)
+            total += reference.loss(parameters.output_vectors[words] @ context)
+        return total
+
+    before = problem.parameters()
+    lr = 1e-7
+    problem.train(lr=lr)
+    checked = 0
+    for name, table in (("input_vectors", problem.input), ("output_vectors", problem.output), ("positional_vectors", problem.positional)):
+        old = getattr(before, name)
+        step = (table[:, : old.shape[1]] - old) / -lr
+        for index in [*zip(*np.nonzero(np.abs(step) > 1e-4), strict=True)][::23]:
+            original = old[index]
+            old[index] = original + 1e-5
+            high = loss(before)
+            old[index] = original - 1e-5
+            low = loss(before)
+            old[index] = original
+            assert step[index] == pytest.approx((high - low) / 2e-5, rel=1e-4, abs=1e-6), (name, index)
+            checked += 1
+    assert checked > 20
+
+
+def test_identity_with_frozen_positions_equals_no_positions():
+    frozen = Problem(positional_dim=20, train_positions=False)
+    frozen.positional[:] = 1
+    plain = Problem(positional_dim=0)
+    plain.input[:], plain.output[:] = frozen.input, frozen.output
+    plain.ids, plain.alias, plain.alias_probability, plain.rows = frozen.ids, frozen.alias, frozen.alias_probability, frozen.rows
+    frozen.train()
+    plain.train()
+    np.testing.assert_allclose(frozen.input, plain.input, atol=1e-12)
+    np.testing.assert_allclose(frozen.output, plain.output, atol=1e-12)
+
+
+def test_learning_rate_zero_changes_nothing_and_measures_the_loss():
+    problem = Problem()
+    before = problem.parameters()
+    _, masked_words, loss = problem.train(lr=0)
+    problem.assert_equals(before, 0)
+    assert loss > masked_words  # six examples each
+
+
+@pytest.mark.parametrize("level", _kernel.cpu_levels())
+def test_all_cpu_levels_agree_within_rounding(level):
+    problem, base = Problem(dtype=np.float32, micro_batch=4), Problem(dtype=np.float32, micro_batch=4)
+    problem.train(cpu=level)
+    base.train(cpu=_kernel.cpu_levels()[0])
+    problem.assert_equals(base.parameters(), 1e-4)
+
+
+def test_unknown_cpu_level_is_refused():
+    with pytest.raises(ValueError, match="this machine runs"):
+        Problem(dtype=np.float32).train(cpu="v9")
+
+
+def test_padding_stays_zero():
+    problem = Problem(dim=33, positional_dim=20)
+    problem.train()
+    assert not problem.input[:, 33:].any()
+    assert not problem.output[:, 33:].any()
+
+
+def test_a_long_line_is_trained_whole_whatever_the_block_size():
+    problem = Problem()
+    small, large = problem.draws(block=4), problem.draws(block=1000)
+    for name in ("word", "place", "first", "last", "negatives"):
+        np.testing.assert_array_equal(getattr(small, name), getattr(large, name))
+    assert len(small.blocks) > len(large.blocks)
+    covered = [t for begin, end, *_ in small.blocks for t in range(begin, end)]
+    assert covered == list(range(len(small.word)))
+    for begin, end, first, last in small.blocks:
+        assert small.first[begin:end].min() >= first
+        assert small.last[begin:end].max() <= last
+
+
+def test_windows_never_cross_lines_and_are_at_most_c():
+    problem = Problem(window=3)
+    problem.keep[:] = 1
+    draws = problem.draws()
+    kept = np.flatnonzero(problem.ids < problem.words)
+    line = np.searchsorted(problem.lines, kept, "right")
+    line = line[np.isin(line, [each for each in set(line) if (line == each).sum() > 1])]
+    assert len(line) == len(draws.word)
+    for t in range(len(draws.word)):
+        assert t - 3 <= draws.first[t] <= t <= draws.last[t] <= t + 3
+        assert line[draws.first[t]] == line[t] == line[draws.last[t]]
+
+
+def test_windows_shrink_uniformly():
+    problem = Problem(window=5)
+    problem.keep[:] = 1
+    problem.ids, problem.lines = np.zeros(50_000, np.uint32), np.array([0, 50_000], np.uint64)
+    draws = problem.draws()
+    reach = (draws.last - np.arange(len(draws.last)))[5:-5]
+    np.testing.assert_allclose(np.bincount(reach, minlength=6)[1:] / len(reach), 0.2, atol=0.01)
+
+
+def test_text_positions_count_dropped_words():
+    problem = Problem(window=3, positions="text", window_sampling="fixed")
+    problem.keep[:] = 1
+    out = problem.words
+    problem.ids, problem.lines = np.array([1, out, 2, out, out, out, 3, 4], np.uint32), np.array([0, 8], np.uint64)
+    draws = problem.draws()
+    assert draws.place.tolist() == [0, 2, 6, 7]
+    assert [draws.context(t) for t in range(4)] == [[1], [0], [3], [2]]
+
+
+def test_words_are_kept_with_their_probability():
+    problem = Problem(words=3)
+    problem.keep = np.array([0.1, 0.5, 1.0], np.float32)
+    problem.ids = np.tile(np.arange(3, dtype=np.uint32), 100_000)
+    problem.lines = np.array([0, len(problem.ids)], np.uint64)
+    kept = np.bincount(problem.draws().word) / 100_000
+    np.testing.assert_allclose(kept, problem.keep, atol=0.01)
+
+
+def test_negatives_follow_the_alias_table():
+    problem = Problem(words=4)
+    problem.alias_probability = np.array([0.5, 1, 0.25, 1], np.float32)
+    problem.alias = np.array([1, 0, 3, 0], np.uint32)
+    problem.keep[:] = 1
+    problem.ids, problem.lines = np.zeros(50_000, np.uint32), np.array([0, 50_000], np.uint64)
+    drawn = np.bincount(problem.draws().negatives.ravel(), minlength=4)
+    np.testing.assert_allclose(drawn / drawn.sum(), [0.125, 0.375, 0.0625, 0.4375], atol=0.005)
+
+
+def test_stretches_with_different_seeds_draw_different_negatives():
+    problem = Problem()
+    one, two = problem.draws(seed=1).negatives, problem.draws(seed=2).negatives
+    length = min(one.size, two.size)
+    assert (one.ravel()[:length] == two.ravel()[:length]).mean() < 0.2
+
+
+def test_held_out_lines_and_the_others_are_complementary():
+    problem = Problem()
+    problem.keep[:] = 1
+    problem.ids = np.arange(20, dtype=np.uint32).repeat(2) % problem.words
+    problem.lines = np.arange(0, 41, 2).astype(np.uint64)
+    trainer = problem.trainer()
+    held = trainer.draw(problem.ids, problem.lines, 0, 20, 1, 0.3, True)["word"]
+    rest = trainer.draw(problem.ids, problem.lines, 0, 20, 1, 0.3, False)["word"]
+    assert 0 < len(held) < len(rest)
+    assert sorted([*held, *rest]) == sorted(problem.ids)
+
+
+@pytest.mark.parametrize("change", ["rows", "row_begin", "alias", "lines", "shape"])
+def test_arrays_that_do_not_fit_are_refused(change):
+    problem = Problem()
+    if change == "rows":
+        problem.rows[3] = np.array([10_000])
+    if change == "row_begin":
+        problem.rows[3] = np.array([], int)
+    if change == "alias":
+        problem.alias[0] = 10_000
+    if change == "lines":
+        problem.lines[-1] += 1
+    if change == "shape":
+        problem.positional = problem.positional[:2]
+    with pytest.raises(ValueError, match=r"[a-z]"):
+        problem.train()
