@@ -67,8 +67,8 @@ template <class Real> class Workspace {
         std::size_t words_in_block = 1, span = 1;
         for (const Block &block : stretch.blocks) {
             words_in_block = std::max<std::size_t>(words_in_block, block.last - block.first + 1);
-            for (std::uint32_t t = block.begin; t < block.end; t += options.micro_batch) {
-                const std::uint32_t end = std::min(block.end, t + options.micro_batch);
+            for (std::uint32_t t = block.begin; t < block.end; t += kMicroBatch) {
+                const std::uint32_t end = std::min(block.end, t + kMicroBatch);
                 std::uint32_t first = t, last = end - 1;
                 for (std::uint32_t i = t; i < end; i++) {
                     first = std::min(first, stretch.first[i]);
@@ -83,9 +83,9 @@ template <class Real> class Workspace {
         s.row_counts = row_counts.reserve(words_in_block);
         s.prefix = prefix.reserve((span + 1) * stride);
         s.steps = steps.reserve((span + 1) * stride);
-        s.contexts = contexts.reserve(options.micro_batch * stride);
-        s.errors = errors.reserve(options.micro_batch * stride);
-        s.scales = scales.reserve(options.micro_batch);
+        s.row_prefix = row_prefix.reserve(span + 1);
+        s.context = context.reserve(stride);
+        s.errors = errors.reserve(kMicroBatch * stride);
         s.positions = positions.reserve(2 * options.window * positional);
         s.positions_before = positions_before.reserve(2 * options.window * positional);
         s.mask = mask.reserve(positional);
@@ -99,8 +99,8 @@ template <class Real> class Workspace {
     }
 
   private:
-    Buffer<Real> sums, gradients, row_counts, prefix, steps, contexts, errors, scales, positions, positions_before, mask,
-        masked_error, scores;
+    Buffer<Real> sums, gradients, row_counts, prefix, steps, row_prefix, context, errors, positions, positions_before,
+        mask, masked_error, scores;
     Buffer<Real *> output_rows;
     Buffer<std::uint32_t> slot, slot_word, slot_of;
 };
@@ -131,8 +131,8 @@ template <class Real> class Trainer {
             require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
         for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
-        require(options.window > 0 && options.micro_batch > 0 && options.shared_negatives > 0 && options.block > 0,
-                "window, micro_batch, shared_negatives and block must be positive");
+        require(options.window > 0 && options.shared_negatives > 0 && options.block > 0,
+                "window, shared_negatives and block must be positive");
     }
 
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -172,6 +172,28 @@ template <class Real> class Trainer {
     Options options;
     const Level &level;
 };
+
+// means[w] = mean of the rows of word w, for words begin .. end - 1. The table may be a view of wider rows.
+void mean_rows(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> table, Ids<std::uint64_t> row_begin,
+               Ids<std::uint32_t> rows, std::size_t begin, std::size_t end, Array<float, 2> means) {
+    require(table.stride(1) == 1 && means.shape(1) == table.shape(1), "tables differ in their number of features");
+    require(begin <= end && end <= means.shape(0) && end < row_begin.shape(0), "no such words");
+    nb::gil_scoped_release release;
+    const std::size_t dim = table.shape(1);
+    for (std::size_t w = begin; w < end; w++) {
+        float *mean = means.data() + w * dim;
+        std::fill_n(mean, dim, 0.0f);
+        const std::uint64_t from = row_begin.data()[w], to = row_begin.data()[w + 1];
+        require(from < to && to <= rows.shape(0), "row_begin does not fit rows");
+        for (std::uint64_t k = from; k < to; k++) {
+            require(rows.data()[k] < table.shape(0), "no such row");
+            const float *row = table.data() + static_cast<std::int64_t>(rows.data()[k]) * table.stride(0);
+            for (std::size_t j = 0; j < dim; j++) mean[j] += row[j];
+        }
+        const float share = 1.0f / static_cast<float>(to - from);
+        for (std::size_t j = 0; j < dim; j++) mean[j] *= share;
+    }
+}
 
 nb::ndarray<nb::numpy, std::uint32_t> copied(const std::vector<std::uint32_t> &values, std::size_t columns = 0) {
     auto *data = new std::uint32_t[values.size() + 1];
@@ -223,7 +245,6 @@ NB_MODULE(_kernel, m) {
         .def_rw("positional_dim", &Options::positional_dim)
         .def_rw("window", &Options::window)
         .def_rw("negatives", &Options::negatives)
-        .def_rw("micro_batch", &Options::micro_batch)
         .def_rw("shared_negatives", &Options::shared_negatives)
         .def_rw("block", &Options::block)
         .def_rw("mean_over_words", &Options::mean_over_words)
@@ -235,6 +256,8 @@ NB_MODULE(_kernel, m) {
         .def_rw("score_limit", &Options::score_limit);
     bind_trainer<float>(m, "Trainer", "Workspace");
     bind_trainer<double>(m, "DoubleTrainer", "DoubleWorkspace");
+    m.def("mean_rows", &mean_rows, nb::arg("table"), nb::arg("row_begin"), nb::arg("rows"), nb::arg("begin"),
+          nb::arg("end"), nb::arg("means").noconvert());
     m.attr("PAD") = kPad;
     m.def("cpu_levels", [] {
         std::vector<std::string> names;

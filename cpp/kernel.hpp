@@ -10,11 +10,13 @@
 //
 //     gather    X[m] = sum of the rows of m, once per distinct word of the block
 //     forward   micro-batches of S masked words. Plain features: a context sum is the difference of two prefix sums
-//               over X, whatever the window. Positional features: a loop over the window, on cached rows.
+//               over X, whatever the window, and then e_s for every earlier masked word s of the micro-batch, times the
+//               rows that the two contexts share, so that nothing is stale. Positional features: a loop over the
+//               window, on cached rows.
 //     outputs   as above
 //     backward  plain features: e is a range update, so a difference array and one running sum give every word its
-//               total, whatever the window; positional features: a loop. G[m] collects what each row of m is owed,
-//               and X[m] moves by R_m times as much, so that the next micro-batch sees the new values.
+//               total when the micro-batch is over, whatever the window; positional features: a loop, at once.
+//               G[m] collects what each row of m is owed, and X[m] moves by R_m times as much.
 //     scatter   rows of m += G[m]
 //
 // reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
@@ -33,7 +35,7 @@ template <class Real> class Trainer {
     Trainer(const Tables<Real> &tables, const WordRows &rows, const Draws &draws, const Options &options, double lr,
             const Scratch<Real> &scratch)
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
-          stride(padded(options.dim)), positional(padded(options.positional_dim)) {}
+          stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional) {}
 
     Done train(const Block *blocks, std::size_t count) {
         prepare_positions();
@@ -43,10 +45,8 @@ template <class Real> class Trainer {
             prefetch_limit = b + 1 < count ? blocks[b + 1].last + 1 : prefetched;
             fetch_positions();
             gather(block);
-            for (std::uint32_t t = block.begin; t < block.end; t += options.micro_batch) {
-                std::uint32_t end = t + options.micro_batch < block.end ? t + options.micro_batch : block.end;
-                train_micro_batch(block, t, end);
-            }
+            for (std::uint32_t t = block.begin; t < block.end; t += kMicroBatch)
+                train_micro_batch(block, t, t + kMicroBatch < block.end ? t + kMicroBatch : block.end);
             scatter();
             merge_positions();
         }
@@ -73,24 +73,16 @@ template <class Real> class Trainer {
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             s.row_counts[slot] = static_cast<Real>(end - begin);
             sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
-            Real *gradient = s.gradients + slot * stride;
-            for (std::size_t j = 0; j < stride; j += lanes) store(gradient + j, Vec<Real>{});
+            clear(s.gradients + slot * stride, stride);
         }
     }
 
-    // sum = the given rows added up, four at a time: fewer loads and stores of the sum, and rows still read in order.
     void sum_rows(const std::uint32_t *row, std::size_t count, Real *sum) {
         std::size_t k = 0;
-        for (std::size_t j = 0; j < stride; j += lanes) store(sum + j, Vec<Real>{});
-        for (; k + 4 <= count; k += 4) {
-            const Real *a = input(row[k]), *b = input(row[k + 1]), *c = input(row[k + 2]), *d = input(row[k + 3]);
-            for (std::size_t j = 0; j < stride; j += lanes)
-                store(sum + j, load(sum + j) + ((load(a + j) + load(b + j)) + (load(c + j) + load(d + j))));
-        }
-        for (; k < count; k++) {
-            const Real *a = input(row[k]);
-            for (std::size_t j = 0; j < stride; j += lanes) store(sum + j, load(sum + j) + load(a + j));
-        }
+        clear(sum, stride);
+        for (; k + 4 <= count; k += 4)
+            add_four(sum, input(row[k]), input(row[k + 1]), input(row[k + 2]), input(row[k + 3]), stride);
+        for (; k < count; k++) add(sum, input(row[k]), stride);
     }
 
     // HogWild: other threads read and write these rows at the same time, here and in `outputs`, on purpose and without
@@ -100,10 +92,7 @@ template <class Real> class Trainer {
             if (slot + 1 < slots) prefetch_rows(s.slot_word[slot + 1]);
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             const Real *gradient = s.gradients + slot * stride;
-            for (std::uint64_t k = begin; k < end; k++) {
-                Real *row = input(rows.rows[k]);
-                for (std::size_t j = 0; j < stride; j += lanes) store(row + j, load(row + j) + load(gradient + j));
-            }
+            for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), gradient, stride);
         }
     }
 
@@ -130,68 +119,87 @@ template <class Real> class Trainer {
 
         sum_prefixes(slot, span);
         for (std::uint32_t t = begin; t < end; t++) {
-            prefetch_outputs(t);
-            make_context(t, first, slot, t - begin);
-        }
-        for (std::uint32_t t = begin; t < end; t++) {
             prefetch_next_block();
+            if (t + kOutputsAhead < draws.size) prefetch_outputs(t + kOutputsAhead);
             Real *error = s.errors + (t - begin) * stride;
-            for (std::size_t j = 0; j < stride; j += lanes) store(error + j, Vec<Real>{});
+            clear(error, stride);
             if (draws.first[t] == draws.last[t]) continue;  // no context, nothing to learn
-            outputs(t, s.contexts + (t - begin) * stride, error);
-            if (options.exact_gradient) scale(error, s.scales[t - begin]);
+            const Real share = 1 / context_size(t, first);
+            make_context(t, begin, first, slot, share);
+            outputs(t, error);
+            if (options.exact_gradient) scale(error, share, stride);
             if (positional) update_positional(t, first, slot, error);
             add_step(error, draws.first[t] - first, draws.last[t] + 1 - first);
         }
         update_plain(slot, span, begin - first, end - first);
     }
 
-    // P[i] = sum of X over the first i words of the micro-batch, plain features; the step array starts at zero.
+    // P[i] = sum of X over the first i words of the micro-batch, plain features; likewise the number of their rows.
+    // The step array starts at zero.
     void sum_prefixes(const std::uint32_t *slot, std::size_t span) {
-        for (std::size_t j = positional; j < stride; j += lanes) store(s.prefix + j, Vec<Real>{});
+        clear(s.prefix + positional, plain);
+        s.row_prefix[0] = 0;
         for (std::size_t i = 0; i < span; i++) {
-            const Real *sum = s.sums + slot[i] * stride, *before = s.prefix + i * stride;
-            Real *after = s.prefix + (i + 1) * stride;
-            for (std::size_t j = positional; j < stride; j += lanes) store(after + j, load(before + j) + load(sum + j));
+            sum(s.prefix + (i + 1) * stride + positional, s.prefix + i * stride + positional,
+                s.sums + slot[i] * stride + positional, plain);
+            s.row_prefix[i + 1] = s.row_prefix[i] + s.row_counts[slot[i]];
         }
-        for (std::size_t k = 0; k < (span + 1) * stride; k += lanes) store(s.steps + k, Vec<Real>{});
+        clear(s.steps, (span + 1) * stride);
     }
 
-    // u_C of masked word t
-    void make_context(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot, std::size_t index) {
-        const std::uint32_t from = draws.first[t], to = draws.last[t];
-        Real count = 0;
-        for (std::uint32_t m = from; m <= to; m++)
-            if (m != t) count += options.mean_over_words ? 1 : s.row_counts[slot[m - first]];
-        const Real scale = count > 0 ? 1 / count : 0;
-        s.scales[index] = scale;
+    // N
+    Real context_size(std::uint32_t t, std::uint32_t first) const {
+        if (options.mean_over_words) return static_cast<Real>(draws.last[t] - draws.first[t]);
+        return rows_between(draws.first[t], draws.last[t], first) - rows_between(t, t, first);
+    }
 
-        Real *context = s.contexts + index * stride;
+    // Rows of words from .. to, of which the micro-batch's first is `first`.
+    Real rows_between(std::uint32_t from, std::uint32_t to, std::uint32_t first) const {
+        return s.row_prefix[to + 1 - first] - s.row_prefix[from - first];
+    }
+
+    // Rows of the words that are context of both t and s: how far one step of e_s has moved the context sum of t.
+    Real shared_rows(std::uint32_t t, std::uint32_t other, std::uint32_t first) const {
+        const std::uint32_t from = draws.first[t] > draws.first[other] ? draws.first[t] : draws.first[other];
+        const std::uint32_t to = draws.last[t] < draws.last[other] ? draws.last[t] : draws.last[other];
+        if (from > to) return 0;
+        Real count = rows_between(from, to, first);
+        if (from <= t && t <= to) count -= rows_between(t, t, first);
+        if (from <= other && other <= to) count -= rows_between(other, other, first);
+        return count;
+    }
+
+    // u_C of masked word t; `begin` is the first masked word of the micro-batch
+    void make_context(std::uint32_t t, std::uint32_t begin, std::uint32_t first, const std::uint32_t *slot, Real share) {
+        const std::uint32_t from = draws.first[t], to = draws.last[t];
         for_chunks<Real>(0, positional, [&]<int C>(std::size_t j) {
-            Vec<Real> sum[C] = {};
+            Vec<Real> total[C] = {};
             for (std::uint32_t m = from; m <= to; m++) {
                 if (m == t) continue;
                 const Real *x = s.sums + slot[m - first] * stride + j, *d = position(m, t) + j;
-                for (int c = 0; c < C; c++) sum[c] += load(d + c * lanes) * load(x + c * lanes);
+                for (int c = 0; c < C; c++) total[c] += load(d + c * lanes) * load(x + c * lanes);
             }
-            for (int c = 0; c < C; c++) store(context + j + c * lanes, sum[c] * scale);
+            for (int c = 0; c < C; c++) store(s.context + j + c * lanes, total[c] * share);
         });
         const Real *low = s.prefix + (from - first) * stride, *high = s.prefix + (to + 1 - first) * stride;
         const Real *own = s.sums + slot[t - first] * stride;
-        for (std::size_t j = positional; j < stride; j += lanes)
-            store(context + j, (load(high + j) - load(low + j) - load(own + j)) * scale);
+        for (std::size_t j = positional, end = stride; j < end; j += lanes)
+            store(s.context + j, (load(high + j) - load(low + j) - load(own + j)) * share);
+        for (std::uint32_t other = begin; other < t; other++)
+            if (const Real count = shared_rows(t, other, first); count > 0)
+                add_scaled(s.context + positional, s.errors + (other - begin) * stride + positional, count * share, plain);
     }
 
     // d_p and the positional features of each context word, from the old values of both.
     void update_positional(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot, const Real *error) {
-        for (std::size_t j = 0; j < positional; j += lanes)
+        for (std::size_t j = 0, end = positional; j < end; j += lanes)
             store(s.masked_error + j, load(error + j) * load(s.mask + j));
         for (std::uint32_t m = draws.first[t]; m <= draws.last[t]; m++) {
             if (m == t) continue;
             const std::size_t at = slot[m - first] * stride;
             Real *x = s.sums + at, *gradient = s.gradients + at, *d = position(m, t);
             const Real count = s.row_counts[slot[m - first]], share = options.summed_positional ? 1 : 1 / count;
-            for (std::size_t j = 0; j < positional; j += lanes) {
+            for (std::size_t j = 0, end = positional; j < end; j += lanes) {
                 const Vec<Real> old_x = load(x + j), old_d = load(d + j), move = old_d * load(error + j);
                 store(d + j, old_d + old_x * (load(s.masked_error + j) * share));
                 store(gradient + j, load(gradient + j) + move);
@@ -201,11 +209,8 @@ template <class Real> class Trainer {
     }
 
     void add_step(const Real *error, std::size_t from, std::size_t to) {
-        Real *up = s.steps + from * stride, *down = s.steps + to * stride;
-        for (std::size_t j = positional; j < stride; j += lanes) {
-            store(up + j, load(up + j) + load(error + j));
-            store(down + j, load(down + j) - load(error + j));
-        }
+        add(s.steps + from * stride + positional, error + positional, plain);
+        subtract(s.steps + to * stride + positional, error + positional, plain);
     }
 
     // Running sum of the steps = total error of every word of the micro-batch, less its own where it was masked.
@@ -217,7 +222,7 @@ template <class Real> class Trainer {
             const Real *own = s.errors + (masked ? i - masked_begin : 0) * stride;
             const Real keep = masked ? 1 : 0, count = s.row_counts[slot[i]];
             Real *next = total + stride;
-            for (std::size_t j = positional; j < stride; j += lanes) {
+            for (std::size_t j = positional, end = stride; j < end; j += lanes) {
                 const Vec<Real> sum = load(total + j), move = sum - load(own + j) * keep;
                 store(next + j, load(next + j) + sum);
                 store(gradient + j, load(gradient + j) + move);
@@ -239,8 +244,8 @@ template <class Real> class Trainer {
         for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_row(output(negatives[k]), stride);
     }
 
-    // Scores of the masked word and its negatives from the old values, then both sides of the update.
-    void outputs(std::uint32_t t, const Real *context, Real *error) {
+    // Scores of the masked word and its negatives from the old values, then both sides of the update: v_w and e.
+    void outputs(std::uint32_t t, Real *error) {
         const std::uint32_t *negatives = negatives_of(t);
         std::size_t count = 0;
         s.output_rows[count++] = output(draws.word[t]);
@@ -248,18 +253,19 @@ template <class Real> class Trainer {
             if (negatives[k] != draws.word[t]) s.output_rows[count++] = output(negatives[k]);
 
         std::size_t k = 0;
-        for (; k + 4 <= count; k += 4) score<4>(k, context);
-        for (; k < count; k++) score<1>(k, context);
+        for (; k + 4 <= count; k += 4) score<4>(k);
+        for (; k < count; k++) score<1>(k);
         for (k = 0; k < count; k++) s.scores[k] = step_size(s.scores[k], k == 0);
-        for (k = 0; k + 4 <= count; k += 4) update_outputs<4>(k, context, error);
-        for (; k < count; k++) update_outputs<1>(k, context, error);
+        for (k = 0; k + 4 <= count; k += 4) update_outputs<4>(k, error);
+        for (; k < count; k++) update_outputs<1>(k, error);
         done.masked_words++;
     }
 
-    template <int T> void score(std::size_t k, const Real *context) {
+    template <int T> void score(std::size_t k) {
+        const Real *context = s.context;
         Real *const *row = s.output_rows + k;
         Vec<Real> sum[T] = {};
-        for (std::size_t j = 0; j < stride; j += lanes)
+        for (std::size_t j = 0, end = stride; j < end; j += lanes)
             for (int i = 0; i < T; i++) sum[i] += load(context + j) * load(row[i] + j);
         for (int i = 0; i < T; i++) s.scores[k + i] = sum_of<Real>(sum[i]);
     }
@@ -284,10 +290,11 @@ template <class Real> class Trainer {
         likelihood = 1;
     }
 
-    template <int T> void update_outputs(std::size_t k, const Real *context, Real *error) {
+    template <int T> void update_outputs(std::size_t k, Real *error) {
+        const Real *context = s.context;
         Real *const *row = s.output_rows + k;
         const Real *g = s.scores + k;
-        for (std::size_t j = 0; j < stride; j += lanes) {
+        for (std::size_t j = 0, end = stride; j < end; j += lanes) {
             Vec<Real> e = load(error + j);
             const Vec<Real> u = load(context + j);
             for (int i = 0; i < T; i++) {
@@ -297,10 +304,6 @@ template <class Real> class Trainer {
             }
             store(error + j, e);
         }
-    }
-
-    void scale(Real *row, Real factor) {
-        for (std::size_t j = 0; j < stride; j += lanes) store(row + j, load(row + j) * factor);
     }
 
     // ---- positional vectors -------------------------------------------------------------------------------------
@@ -339,6 +342,7 @@ template <class Real> class Trainer {
     Real *output(std::uint32_t word) const { return tables.output + word * stride; }
 
     static constexpr std::size_t lanes = Vector<Real>::lanes;
+    static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
     const Tables<Real> tables;
     const WordRows rows;
     const Draws draws;
@@ -346,7 +350,8 @@ template <class Real> class Trainer {
     const Real lr;
     const Scratch<Real> s;
     const std::size_t stride;      // padded(D)
-    const std::size_t positional;  // padded(D')
+    const std::size_t positional;  // padded(D'), the features that are weighted by position
+    const std::size_t plain;       // the others
     std::uint32_t slots = 0;
     std::uint32_t prefetched = 0, prefetch_limit = 0;
     double likelihood = 1;

@@ -10,6 +10,10 @@ namespace posvec {
 // Rows of every table, and the positional part of a row, are padded to this many numbers: 64 bytes of float.
 constexpr std::size_t kPad = 16;
 
+// S, masked words per micro-batch. It changes the cost, not the result: more make the corrections between them dearer,
+// fewer the prefix sums.
+constexpr std::uint32_t kMicroBatch = 8;
+
 constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 struct Options {
@@ -17,7 +21,6 @@ struct Options {
     std::uint32_t positional_dim = 0;     // D'
     std::uint32_t window = 0;             // c
     std::uint32_t negatives = 0;          // negative examples per masked word
-    std::uint32_t micro_batch = 1;        // S, masked words whose context vectors are computed together
     std::uint32_t shared_negatives = 1;   // consecutive masked words that share one draw of negatives
     std::uint32_t block = 1;              // masked words per block, at least; a block ends with its line if it can
     bool mean_over_words = false;         // N = context words rather than their rows
@@ -67,9 +70,9 @@ template <class Real> struct Scratch {
     Real *row_counts;  // R (slots)
     Real *prefix;      // P (span + 1, stride): sums of X over the micro-batch's words
     Real *steps;       // (span + 1, stride): difference array of the plain part of e
-    Real *contexts;    // u_C (S, stride)
+    Real *row_prefix;  // (span + 1): sums of R likewise
+    Real *context;     // u_C (stride)
     Real *errors;      // e (S, stride)
-    Real *scales;      // 1 / N (S)
     Real *positions;   // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
     Real *mask;        // (padded(D')): 1 where a positional feature is trained, else 0

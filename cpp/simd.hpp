@@ -42,6 +42,41 @@ template <class Real, class Body> inline void for_chunks(std::size_t begin, std:
     for (; j + lanes <= end; j += lanes) body.template operator()<1>(j);
 }
 
+// Rows of n numbers. The length comes by value: as a member it would be read again after every store.
+
+template <class Real> inline void clear(Real *y, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, Vec<Real>{});
+}
+
+template <class Real> inline void add(Real *y, const Real *x, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) + load(x + j));
+}
+
+template <class Real> inline void subtract(Real *y, const Real *x, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) - load(x + j));
+}
+
+template <class Real> inline void scale(Real *y, Real factor, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) * factor);
+}
+
+// y += factor x
+template <class Real> inline void add_scaled(Real *y, const Real *x, Real factor, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) + load(x + j) * factor);
+}
+
+// z = x + y
+template <class Real> inline void sum(Real *z, const Real *x, const Real *y, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(z + j, load(x + j) + load(y + j));
+}
+
+// y += a + b + c + d: fewer loads and stores of y, and all five still read in order
+template <class Real>
+inline void add_four(Real *y, const Real *a, const Real *b, const Real *c, const Real *d, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes)
+        store(y + j, load(y + j) + ((load(a + j) + load(b + j)) + (load(c + j) + load(d + j))));
+}
+
 // Brings a row of n numbers to the second-level cache: a first-level one would overflow from a single word's rows.
 template <class Real> inline void prefetch_row(const Real *row, std::size_t n) {
     for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 0, 2);

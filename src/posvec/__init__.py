@@ -1,1 +1,58 @@
-"""posvec: word vectors that know where words stand."""
+"""posvec: word vectors that know where words stand.
+
+    import posvec
+
+    model = posvec.train("corpus.txt.gz", "constrained", threads=8)
+    model.save("model")
+    model.vectors.most_similar("cat")
+    model.predict_masked("unlike dogs cats [MASK]")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live; imported when first used, so that ``import posvec`` costs nothing.
+_PUBLIC = {
+    "Config": "posvec.config",
+    "ConfigError": "posvec.errors",
+    "CorpusError": "posvec.errors",
+    "Model": "posvec.model",
+    "ModelError": "posvec.errors",
+    "PosvecError": "posvec.errors",
+    "StopTraining": "posvec.training",
+    "TrainingError": "posvec.errors",
+    "TrainingReport": "posvec.reports",
+    "Vocabulary": "posvec.vocabulary",
+    "WordVectors": "posvec.vectors",
+    "load": "posvec.pipeline",
+    "make_config": "posvec.config",
+    "resume": "posvec.pipeline",
+    "train": "posvec.pipeline",
+}
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from posvec.config import Config, make_config
+    from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError
+    from posvec.model import Model
+    from posvec.pipeline import load, resume, train
+    from posvec.reports import TrainingReport
+    from posvec.training import StopTraining
+    from posvec.vectors import WordVectors
+    from posvec.vocabulary import Vocabulary
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'posvec' has no attribute {name!r}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -74,7 +74,8 @@ class TrainingConfig:
     """One run of stochastic gradient descent."""
 
     epochs: int = _setting(1, "passes over the corpus")
-    initial_lr: float = _setting(0.05, "learning rate at the start, decaying linearly to 0")
+    initial_lr: float = _setting(0.05, "learning rate at the start")
+    final_lr: float = _setting(0.0, "learning rate at the end, reached in a straight line")
     negatives: int = _setting(10, "negative examples per masked word")
     window_sampling: Literal["shrink", "fixed"] = _setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
@@ -93,7 +94,6 @@ class TrainingConfig:
         6.0, "an example whose score lies outside +-limit gives no update, as in word2vec and gensim; 0: no limit"
     )
     shared_negatives: int = _setting(1, "this many consecutive masked words share one draw of negatives")
-    micro_batch: int = _setting(8, "context vectors are computed for this many masked words at a time")
     seed: int = _setting(1, "seed of every random draw")
     threads: int = _setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
     validation: float = _setting(0.0, "share of lines held out of training to measure a validation loss per epoch")
@@ -210,8 +210,8 @@ MODELS: dict[str, dict[str, Any]] = {
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
     "paper": {"context_mean": "words", "subsampling": "paper", "initializer": "sqrt_normal", "score_limit": 0.0},
-    "as-run": {"initializer": "sqrt_normal_as_run", "shared_negatives": 1, "micro_batch": 1},
-    "fasttext": {"negative_exponent": 0.5, "score_limit": 0.0, "shared_negatives": 1, "micro_batch": 1, "sample": 1e-4},
+    "as-run": {"initializer": "sqrt_normal_as_run", "shared_negatives": 1},
+    "fasttext": {"negative_exponent": 0.5, "score_limit": 0.0, "shared_negatives": 1, "sample": 1e-4},
     "small": {"dim": 100, "buckets": 200_000, "sample": 1e-3, "min_count": 3, "epochs": 10},
 }
 
@@ -247,10 +247,10 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "window": (1, 2**16),
     "epochs": (1, math.inf),
     "initial_lr": (0, math.inf),
+    "final_lr": (0, math.inf),
     "negatives": (1, 10_000),
     "score_limit": (0, math.inf),
     "shared_negatives": (1, 2**16),
-    "micro_batch": (1, 2**10),
     "seed": (0, 2**63 - 1),
     "threads": (0, 2**10),
     "validation": (0, 0.5),

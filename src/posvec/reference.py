@@ -2,7 +2,8 @@
 
 :func:`train_step` is the step of the paper for one masked word, every row read and written at once.
 :func:`train_block` is the block-cached step that ``cpp/kernel.hpp`` computes, in the same order of operations.
-The two agree exactly where no two words of a block share a row and micro-batches have one masked word.
+The two agree where no two words of a block share a row and no word stands twice in a micro-batch: only then is the
+block-cached step behind, by less than a block.
 
 Shapes: D features, D' of them positional, c the window, V words.
 """
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
+MICRO_BATCH = 8  # kMicroBatch of cpp/problem.hpp
 
 
 @dataclass
@@ -52,7 +54,6 @@ class Options:
     positional_gradient: str = "averaged"
     train_positions: bool = True
     score_limit: float = 0.0
-    micro_batch: int = 1
 
 
 def position_row(position: int, window: int) -> int:
@@ -157,10 +158,9 @@ def train_block(parameters: Parameters, draws: Draws, block: int, lr: float, opt
     sums = {word: parameters.input_vectors[parameters.rows[word]].sum(0) for word in counts}  # X
     owed = {word: np.zeros_like(total) for word, total in sums.items()}  # G
     value = 0.0
-    for start in range(begin, end, options.micro_batch):
-        value += _train_micro_batch(
-            parameters, draws, range(start, min(end, start + options.micro_batch)), sums, owed, lr, options
-        )
+    for start in range(begin, end, MICRO_BATCH):
+        masked = range(start, min(end, start + MICRO_BATCH))
+        value += _train_micro_batch(parameters, draws, masked, sums, owed, lr, options)
     for word, gradient in owed.items():
         for row in parameters.rows[word]:
             parameters.input_vectors[row] += gradient
@@ -177,29 +177,31 @@ def _train_micro_batch(
     options: Options,
 ) -> float:
     plain = slice(parameters.eager, None)
-    contexts = {}
-    sizes = {}
-    for t in masked:
-        near = [int(draws.word[m]) for m in draws.context(t)]
-        if near:
-            sizes[t] = context_size(parameters, near, options)
-            weights = [parameters.weights(_position(draws, m, t)) for m in draws.context(t)]
-            contexts[t] = sum(w * sums[word] for w, word in zip(weights, near, strict=True)) / sizes[t]
+    counts = {word: len(parameters.rows[word]) for word in sums}
+    moves = {m: np.zeros_like(parameters.input_vectors[0]) for t in masked for m in draws.context(t)}
     value = 0.0
-    moves: list[tuple[int, Floats]] = []
-    for t, context in contexts.items():
+    for t in masked:
+        context = draws.context(t)
+        words = [int(draws.word[m]) for m in context]
+        if not words:
+            continue
+        size = context_size(parameters, words, options)
+        total = np.zeros_like(parameters.input_vectors[0])
+        for m, word in zip(context, words, strict=True):
+            total += parameters.weights(_position(draws, m, t)) * sums[word]
+            total[plain] += counts[word] * moves[m][plain]  # what this micro-batch has done to it so far
         negatives = [int(word) for word in draws.negatives[t // draws.shared_negatives]]
-        error, each = update_outputs(parameters, int(draws.word[t]), negatives, context, lr, options)
+        error, each = update_outputs(parameters, int(draws.word[t]), negatives, total / size, lr, options)
         value += each
         if options.input_gradient == "exact":
-            error = error / sizes[t]
-        for m in draws.context(t):
-            word = int(draws.word[m])
-            moves.append((word, error))
+            error = error / size
+        for m, word in zip(context, words, strict=True):
+            moves[m] += error
             _update_positional(parameters, word, _position(draws, m, t), error, sums, owed, options)
-    for word, error in moves:  # plain features change once the micro-batch is over
-        owed[word][plain] += error[plain]
-        sums[word][plain] += len(parameters.rows[word]) * error[plain]
+    for m, move in moves.items():  # the cached sums of plain features follow when the micro-batch is over
+        word = int(draws.word[m])
+        owed[word][plain] += move[plain]
+        sums[word][plain] += counts[word] * move[plain]
     return value
 
 

@@ -1,0 +1,397 @@
+"""The command line: parse → config → one library call → print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from posvec import __version__
+from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config, Setting, make_config
+from posvec.errors import ConfigError, ModelError, PosvecError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from posvec.model import Model
+
+# A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
+SMALL_CORPUS = 10_000_000
+
+
+def main() -> NoReturn:
+    """Run a command; every failure that a user can mend is one sentence on standard error, and exit code 1."""
+    try:
+        commands.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except PosvecError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)
+        sys.exit(1)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or 'posvec'}: {error.strerror or error}", err=True)
+        sys.exit(1)
+    sys.exit(0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "--version", prog_name="posvec")
+def commands() -> None:
+    """Train, explore and evaluate word vectors that know where words stand."""
+
+
+def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one option for every setting of the groups: --positional-dim for positional_dim."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for setting in reversed(SETTINGS.values()):
+            if setting.group in groups:
+                command = _option(setting)(command)
+        return command
+
+    return decorate
+
+
+def _option(setting: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    flag = "--" + setting.name.replace("_", "-")
+    default = "none" if setting.default is None else f"{setting.default}"
+    arguments: dict[str, Any] = {"default": None, "help": f"{setting.help}  [{default}]"}
+    if setting.type is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", setting.name, **arguments)
+    kind = click.Choice(setting.choices) if setting.choices else setting.type
+    return click.option(flag, setting.name, type=kind, **arguments)
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that were given on the command line."""
+    return {name: value for name, value in values.items() if name in SETTINGS and value is not None}
+
+
+@commands.command()
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
+@click.option("--model", type=click.Choice(list(MODELS)), default="constrained", show_default=True)
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="JSON file of settings, as in config.json")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
+@click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
+@click.option("--overwrite", is_flag=True, help="replace a model that is already there")
+@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@settings(*GROUPS)
+def train(
+    corpus: tuple[str, ...],
+    output: Path,
+    model: str,
+    preset: str,
+    config_file: Path | None,
+    vocabulary: Path | None,
+    start: Path | None,
+    overwrite: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - for standard input, or python-docs.
+
+    One sentence per line. Press Ctrl-C to stop and save; posvec resume goes on.
+    """
+    from posvec.pipeline import train as run
+
+    given = _given(values)
+    config = _read_config(config_file).replace(**given) if config_file else None
+    with _training(quiet, output) as (display, console):
+        trained = run(
+            list(corpus),
+            model,
+            preset=preset,
+            config=config,
+            output=output,
+            overwrite=overwrite,
+            vocabulary=vocabulary,
+            start=start,
+            display=display,
+            **({} if config else given),
+        )
+    if not quiet:
+        _print_report(console, trained, output)
+        if trained.report and trained.report.tokens < SMALL_CORPUS and preset != "small" and not config_file:
+            console.print(
+                f"The corpus has {trained.report.tokens:,} words; below {SMALL_CORPUS:,} the settings of --preset small "
+                f"usually give better vectors.",
+                highlight=False,
+            )
+
+
+@commands.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("corpus", nargs=-1)
+@click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
+@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool) -> None:
+    """Go on with the interrupted training of MODEL.
+
+    CORPUS is needed only if it did not come from files.
+    """
+    from posvec.pipeline import resume as run
+
+    with _training(quiet, model) as (display, console):
+        trained = run(model, list(corpus) or None, threads=threads, display=display)
+    if not quiet:
+        _print_report(console, trained, model)
+
+
+@commands.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="print everything as JSON")
+@click.option("--verify", is_flag=True, help="check every byte against the checksums")
+def info(model: Path, as_json: bool, verify: bool) -> None:
+    """Show what MODEL is: settings, sizes, and how it was trained."""
+    from posvec.model import Model
+
+    loaded = Model.load(model, verify)
+    if as_json:
+        click.echo(json.dumps(_describe(loaded), indent=2))
+        return
+    _print_info(_console(), loaded, model)
+
+
+@commands.command()
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary")
+@click.option("--overwrite", is_flag=True, help="replace a file that is already there")
+@click.option("--top", type=int, default=20, show_default=True, help="print this many of the most frequent words")
+@click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)
+@settings("text", "vocabulary")
+def vocab(
+    corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any
+) -> None:
+    """Count the words of CORPUS and show the vocabulary that a model would have.
+
+    CORPUS may also be a model's folder or a saved vocabulary.
+    """
+    from posvec.pipeline import count
+
+    if output and output.exists() and not overwrite:
+        raise ModelError(f"{output} exists already; choose another name or add --overwrite")
+    with _display(quiet=False) as (display, console):
+        vocabulary = _saved_vocabulary(corpus) or count(
+            list(corpus), Config().replace(**_given(values), threads=threads), display
+        )
+    if output:
+        vocabulary.save(output)
+    _print_vocabulary(_console(), vocabulary, top)
+
+
+@commands.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, required=True)
+@click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="neighbours of each word")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def neighbors(model: Path, words: tuple[str, ...], topn: int, as_json: bool) -> None:
+    """The words of MODEL nearest to each of WORDS by cosine similarity."""
+    from posvec.model import Model
+
+    vectors = Model.load(model).vectors
+    found = {word: vectors.most_similar(word, topn=topn) for word in words}
+    if as_json:
+        click.echo(json.dumps({word: [each._asdict() for each in near] for word, near in found.items()}, ensure_ascii=False))
+        return
+    _print_neighbors(_console(), vectors, found)
+
+
+@commands.group()
+def cache() -> None:
+    """The cache of counted and encoded corpora."""
+
+
+@cache.command("list")
+def list_cache() -> None:
+    """Show what the cache holds."""
+    from posvec.cache import cache_entries, cache_folder
+
+    entries = cache_entries()
+    table = _table("corpus", "size", "made")
+    for entry in entries:
+        table.add_row(entry.name, _size(entry.bytes), f"{entry.created:%Y-%m-%d %H:%M}")
+    console = _console()
+    console.print(table)
+    console.print(f"{len(entries)} entries, {_size(sum(entry.bytes for entry in entries))} in {cache_folder()}", highlight=False)
+
+
+@cache.command("clear")
+def clear() -> None:
+    """Remove everything from the cache."""
+    from posvec.cache import clear_cache
+
+    click.echo(f"{_size(clear_cache())} freed")
+
+
+# ---- printing ---------------------------------------------------------------------------------------------------
+
+
+def _console(stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr)
+
+
+def _table(*columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right")
+    return table
+
+
+@contextmanager
+def _display(quiet: bool) -> Iterator[tuple[Any, Console]]:
+    """The display of long work, and the console that it writes to: standard error, results go to standard output."""
+    from posvec.display import make_display
+
+    console = _console(stderr=True)
+    if quiet:
+        yield None, console
+        return
+    with make_display(console) as display:
+        yield display, console
+
+
+@contextmanager
+def _training(quiet: bool, output: Path) -> Iterator[tuple[Any, Console]]:
+    try:
+        with _display(quiet) as (display, console):
+            yield display, console
+    except KeyboardInterrupt:
+        if (output / "config.json").exists():
+            click.echo(f"Interrupted. The model so far is in {output}; go on with: posvec resume {output}", err=True)
+        else:
+            click.echo("Interrupted before training began; nothing was saved.", err=True)
+        sys.exit(130)
+
+
+def _print_report(console: Console, model: Model, output: Path) -> None:
+    report = model.report
+    assert report is not None
+    table = _table("training report", "")
+    for name, value in [
+        ("model", f"{model.config.kind}, D = {model.config.model.dim}, D' = {model.config.model.positional_dim}, "
+                  f"c = {model.config.model.window}"),
+        ("vocabulary", f"{report.vocabulary:,} words, {len(model.rows.bucket_ids):,} n-gram rows"),
+        ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
+        ("counting, encoding", f"{report.counting_seconds:.1f} s, {report.encoding_seconds:.1f} s"),
+        ("initializing", f"{report.initializing_seconds:.1f} s"),
+        ("training", f"{report.seconds:.1f} s on {report.threads} threads"),
+        ("speed", f"{report.words_per_second:,.0f} words/s"),
+        ("loss", f"{report.loss:.4f}"),
+        *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
+        *([("stopped early", f"after {len(report.epochs)} epochs")] if report.stopped_early else []),
+        ("saved in", str(output)),
+    ]:  # fmt: skip
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _describe(model: Model) -> dict[str, Any]:
+    return {
+        "kind": model.config.kind,
+        "words": len(model.vocabulary),
+        "ngram_rows": len(model.rows.bucket_ids),
+        "settings": model.config.to_dict(),
+        "report": model.report.to_dict() if model.report else None,
+        "interrupted": model.state is not None,
+    }
+
+
+def _print_info(console: Console, model: Model, path: Path) -> None:
+    size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+    console.print(f"{model!r}, {_size(size)}", highlight=False)
+    table = _table("setting", "value")
+    for setting in SETTINGS.values():
+        value = getattr(getattr(model.config, setting.group), setting.name)
+        table.add_row(setting.name, f"{value}" if value == setting.default else f"[bold]{value}[/bold]")
+    console.print(table)
+    if model.state:
+        console.print(f"Training was interrupted; go on with: posvec resume {path}", highlight=False)
+    elif model.report:
+        _print_report(console, model, path)
+
+
+def _print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
+    kept, total = int(vocabulary.counts.sum()), vocabulary.total_words
+    expected = float((vocabulary.counts * vocabulary.keep_probabilities()).sum())
+    console.print(
+        f"{len(vocabulary):,} words that cover {kept:,} of {total:,} tokens ({kept / max(total, 1):.1%}); about "
+        f"{expected / max(total, 1):.1%} of tokens survive subsampling",
+        highlight=False,
+    )
+    table = _table("word", "count", "kept")
+    keep = vocabulary.keep_probabilities()
+    for word, count, share in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
+        table.add_row(word, f"{count:,}", f"{share:.1%}")
+    console.print(table)
+
+
+def _print_neighbors(console: Console, vectors: Any, found: Mapping[str, Any]) -> None:
+    from rich.columns import Columns
+
+    tables = []
+    for word, near in found.items():
+        table = _table(word + ("" if word in vectors else " (from its subwords)"), "")
+        for neighbor in near:
+            table.add_row(neighbor.word, f"{neighbor.similarity:.3f}")
+        tables.append(table)
+    console.print(Columns(tables))
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def _read_config(path: Path) -> Config:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no configuration {path}; check the spelling") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is not a configuration in JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} is not a configuration: it must be an object with the groups {', '.join(GROUPS)}")
+    values = values.get("settings", values)
+    flat = all(name in SETTINGS for name in values)
+    return make_config(**values) if flat else Config.from_dict(values)
+
+
+def _saved_vocabulary(corpus: tuple[str, ...]) -> Any:
+    from posvec.model import Model
+    from posvec.vocabulary import Vocabulary
+
+    if len(corpus) != 1:
+        return None
+    path = Path(corpus[0])
+    if (path / "config.json").is_file():
+        return Model.load(path).vocabulary
+    if path.is_file() and path.open("rb").read(64).startswith(b'{"format": "posvec vocabulary"'):
+        return Vocabulary.load(path)
+    return None

@@ -1,0 +1,109 @@
+"""How work is shown: a progress bar in a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress as Bar, SpinnerColumn, TaskID, TextColumn
+
+from posvec.reports import Progress
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class TerminalDisplay:
+    """A bar for each stage: share done, words/s, loss, learning rate and time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = Bar(
+            SpinnerColumn(),
+            TextColumn("{task.description:<9}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>5.1f} %"),
+            TextColumn("{task.fields[detail]}"),
+            console=console,
+            transient=True,
+        )
+        self._training: TaskID | None = None
+
+    def __enter__(self) -> TerminalDisplay:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
+        task = self._bar.add_task(name, total=1.0, detail="")
+        yield lambda share: self._bar.update(task, completed=share)
+        self._bar.update(task, completed=1.0)
+
+    def on_block(self, progress: Progress) -> None:
+        if self._training is None:
+            self._training = self._bar.add_task("training", total=1.0, detail="")
+        self._bar.update(self._training, completed=progress.share, detail=describe(progress))
+
+    def on_epoch(self, progress: Progress) -> None:
+        if progress.validation_loss is not None:
+            self._bar.console.print(_epoch_line(progress), highlight=False)
+
+
+class LineDisplay:
+    """One line per stage and epoch, and one every ten seconds of training."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = time.monotonic()
+
+    def __enter__(self) -> LineDisplay:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
+        started = time.monotonic()
+        yield lambda share: None
+        self._print(f"{name}: done in {time.monotonic() - started:.1f} s")
+
+    def on_block(self, progress: Progress) -> None:
+        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = time.monotonic()
+            self._print(f"training: {progress.share:6.1%}  {describe(progress)}")
+
+    def on_epoch(self, progress: Progress) -> None:
+        if progress.epochs > 1 or progress.validation_loss is not None:
+            self._print(_epoch_line(progress))
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+
+def make_display(console: Console) -> TerminalDisplay | LineDisplay:
+    return TerminalDisplay(console) if console.is_terminal else LineDisplay(console)
+
+
+def describe(progress: Progress) -> str:
+    """Words/s, loss, learning rate and time left in one line."""
+    epoch = f"epoch {progress.epoch}/{progress.epochs}  " if progress.epochs > 1 else ""
+    return (
+        f"{epoch}{progress.words_per_second:,.0f} words/s  loss {progress.loss:.3f}  lr {progress.lr:.4f}  "
+        f"{format_seconds(progress.seconds_left)} left"
+    )
+
+
+def format_seconds(seconds: float) -> str:
+    """1:23 or 1:02:03"""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def _epoch_line(progress: Progress) -> str:
+    number = progress.epochs if progress.share >= 1 else progress.epoch - 1
+    validation = "" if progress.validation_loss is None else f"  validation loss {progress.validation_loss:.4f}"
+    return f"epoch {number}/{progress.epochs}: loss {progress.loss:.4f}{validation}"

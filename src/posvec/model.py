@@ -1,0 +1,301 @@
+"""The parameters of a model, and what follows from them: word vectors, context vectors, scores of masked words."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec._kernel import PAD
+from posvec.config import Config
+from posvec.errors import ModelError, PosvecError
+from posvec.initializers import initialize
+from posvec.reports import TrainingReport, TrainingState
+from posvec.storage import dump_tensors, load_folder, read_tensors, save_folder
+from posvec.subwords import SubwordRows, build_rows
+from posvec.tokenizers import get_tokenizer
+from posvec.vectors import WordVectors, best
+from posvec.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+Floats = NDArray[np.float32]
+MASK, PAD_WORD = "[MASK]", "[PAD]"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A word that may stand in the gap: its rank (1 is best), its score s(w, C) and sigma(score)."""
+
+    word: str
+    rank: int
+    score: float
+    probability: float
+
+
+class Model:
+    """A general, subword, positional or constrained positional model: the four differ in two settings only.
+
+    ``input_vectors`` u (V + B', D): words, then n-gram buckets; ``output_vectors`` v (V, D); ``positional_vectors`` d
+    (2c, D'). Train one with :func:`posvec.train`, open one with :func:`posvec.load`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        vocabulary: Vocabulary,
+        rows: SubwordRows,
+        input_vectors: Floats,
+        output_vectors: Floats,
+        positional_vectors: Floats,
+        report: TrainingReport | None = None,
+        state: TrainingState | None = None,
+    ) -> None:
+        self.config = config
+        self.vocabulary = vocabulary
+        self.rows = rows
+        self.input_vectors = input_vectors
+        self.output_vectors = output_vectors
+        self.positional_vectors = positional_vectors
+        self.report = report
+        self.state = state
+        """Where training stands if it was interrupted, else None."""
+
+    @staticmethod
+    def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
+        """A model with initial values, ready to be trained. ``bucket_ids`` keeps the order of an earlier model's rows."""
+        rows = build_rows(vocabulary, config.subwords, bucket_ids)
+        shape = config.model
+        input_vectors = padded_table(rows.table_rows, shape.dim)
+        output_vectors = padded_table(len(vocabulary), shape.dim)
+        positional_vectors = np.empty((2 * shape.window, shape.positional_dim), np.float32)
+        initialize(
+            shape.initializer,
+            input_vectors,
+            positional_vectors,
+            shape.positional_dim,
+            config.training.seed,
+            config.training.threads,
+        )
+        return Model(config, vocabulary, rows, input_vectors, output_vectors, positional_vectors)
+
+    def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
+        """A copy with more words, to be trained further: everything learnt is kept, new rows get initial values."""
+        if self.config.model != dataclasses.replace(config.model, initializer=self.config.model.initializer):
+            raise ModelError("a model keeps its dim, positional_dim, window and context_mean when it is trained further")
+        grown = Model.create(config, vocabulary, self.rows.bucket_ids)
+        places = np.array([vocabulary.index[word] for word in self.vocabulary.words])
+        old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)
+        grown.input_vectors[places] = self.input_vectors[:old]
+        grown.input_vectors[new : new + buckets] = self.input_vectors[old:]
+        grown.output_vectors[places] = self.output_vectors
+        grown.positional_vectors[:] = self.positional_vectors
+        return grown
+
+    def trainable(self) -> Model:
+        """This model if its tables can be written, else a copy in memory: a loaded model is mapped read-only."""
+        if is_padded(self.input_vectors) and self.input_vectors.flags.writeable:
+            return self
+        copy = [padded_table(*table.shape) for table in (self.input_vectors, self.output_vectors)]
+        for table, source in zip(copy, (self.input_vectors, self.output_vectors), strict=True):
+            table[:] = source
+        positional = self.positional_vectors.copy()
+        return Model(self.config, self.vocabulary, self.rows, *copy, positional, self.report, self.state)
+
+    # ---- what the model knows ---------------------------------------------------------------------------------
+
+    @cached_property
+    def vectors(self) -> WordVectors:
+        """The word vectors, made when first asked for: each the mean of its word's rows."""
+        return WordVectors(self.vocabulary, self.rows, self.input_vectors)
+
+    def context_vector(self, sentence: str | Sequence[str]) -> Floats:
+        """u_C of the one [MASK] in a sentence: the mean of u_w * [d_p, 1, ..., 1] over up to c words on each side.
+
+        [PAD] holds a position and contributes nothing; a word with no vector is passed over, as in training.
+        """
+        context = self._context(sentence)
+        # Summed in an order that does not depend on positions, so that a model without them gives permuted
+        # sentences the very same vector.
+        context.sort()
+        total = np.zeros(self.config.model.dim, np.float64)
+        for word, position in context:
+            weighted = self.vectors[word].astype(np.float64)
+            weighted[: self.config.model.positional_dim] *= self.position(position)
+            total += weighted
+        return (total / len(context)).astype(np.float32)
+
+    def predict_masked(
+        self, sentence: str | Sequence[str], topn: int = 10, words: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """The best words for the [MASK] of a sentence by s(w, C) = u_C . v_w, or the ranks of the ``words`` given."""
+        scores = self.output_vectors @ self.context_vector(sentence)
+        if words:
+            missing = [word for word in words if word not in self.vocabulary]
+            if missing:
+                raise PosvecError(f"the model cannot predict {', '.join(missing)}: not in its vocabulary")
+            chosen = np.array([self.vocabulary.index[word] for word in words])
+        else:
+            chosen = best(scores, topn)
+        return [
+            Prediction(
+                self.vocabulary.words[i],
+                1 + int((scores > scores[i]).sum()) + (int((scores[:i] == scores[i]).sum())),
+                float(scores[i]),
+                float(1 / (1 + np.exp(-np.float64(scores[i])))),
+            )
+            for i in chosen.tolist()
+        ]
+
+    def position(self, position: int) -> Floats:
+        """d_p, (D',), for p in -c..-1, 1..c."""
+        window = self.config.model.window
+        row = position + window if position < 0 else position + window - 1
+        vector: Floats = self.positional_vectors[row]
+        return vector
+
+    def position_importance(self) -> dict[int, float]:
+        """The l2 norm of d_p for every position p, min-max scaled to 0..1."""
+        shape = self.config.model
+        if shape.positional_dim == 0:
+            raise PosvecError(
+                f"a {self.config.kind} model has no positional vectors; train a positional or constrained model"
+            )
+        norms = np.linalg.norm(self.positional_vectors, axis=1)
+        span = norms.max() - norms.min()
+        scaled = (norms - norms.min()) / (span if span > 0 else 1)
+        positions = [*range(-shape.window, 0), *range(1, shape.window + 1)]
+        return dict(zip(positions, scaled.tolist(), strict=True))
+
+    def _context(self, sentence: str | Sequence[str]) -> list[tuple[str, int]]:
+        """The context words of the gap, each with its position."""
+        words = self._split(sentence)
+        if words.count(MASK) != 1:
+            raise PosvecError(f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}")
+        holding = self.config.training.positions == "text"
+        words = [word for word in words if word in (MASK, PAD_WORD) or holding or word in self.vectors or self.vectors.oov(word)]
+        gap, window = words.index(MASK), self.config.model.window
+        context = [
+            (word, place - gap)
+            for place, word in enumerate(words)
+            if 0 < abs(place - gap) <= window and word != PAD_WORD and (word in self.vectors or self.vectors.oov(word))
+        ]
+        if not context:
+            raise PosvecError("no word of the sentence near its [MASK] has a vector in this model; use other words")
+        return context
+
+    def _split(self, sentence: str | Sequence[str]) -> list[str]:
+        if not isinstance(sentence, str):
+            return list(sentence)
+        tokenizer = get_tokenizer(self.config.text.tokenizer)
+        words: list[str] = []
+        for part in re.split(r"(\[MASK\]|\[PAD\])", sentence):
+            words += [part] if part in (MASK, PAD_WORD) else [w for line in tokenizer.split(part.encode()) for w in line]
+        return words
+
+    # ---- storage ----------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Save as a folder: config.json, vocabulary.txt and model.safetensors, replaced as one or not at all."""
+        tensors: dict[str, NDArray[Any]] = {
+            "input_vectors": self.input_vectors,
+            "output_vectors": self.output_vectors,
+            "positional_vectors": self.positional_vectors,
+            "bucket_ids": self.rows.bucket_ids,
+        }
+
+        def write_tensors(stream: BinaryIO) -> None:
+            dump_tensors(stream, tensors, {"format": "posvec"})
+
+        config = {
+            "kind": self.config.kind,
+            "settings": self.config.to_dict(),
+            "report": self.report.to_dict() if self.report else None,
+            "state": self.state.to_dict() if self.state else None,
+        }
+        save_folder(
+            path, config, {"vocabulary.txt": self.vocabulary.dump, "model.safetensors": write_tensors}, overwrite
+        )
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
+        """Open a saved model. The tables are mapped from the file, not read; ``verify`` checks every byte of them."""
+        folder = load_folder(path, verify)
+        for name in ("vocabulary.txt", "model.safetensors"):
+            if name not in folder.files:
+                raise ModelError(f"{Path(path)} is not a complete model: config.json lists no {name}; restore it")
+        try:
+            config = Config.from_dict(folder.config["settings"])
+            report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
+            state = TrainingState(**folder.config["state"]) if folder.config["state"] else None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"{Path(path) / 'config.json'} is damaged ({error}); restore it from a copy") from error
+        vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
+        vocabulary.config = config.vocabulary
+        tensors, _ = read_tensors(folder.files["model.safetensors"])
+        shape = config.model
+        rows = build_rows(vocabulary, config.subwords, tensors.get("bucket_ids"))
+        expected: dict[str, tuple[type, tuple[int, ...]]] = {
+            "input_vectors": (np.float32, (rows.table_rows, shape.dim)),
+            "output_vectors": (np.float32, (len(vocabulary), shape.dim)),
+            "positional_vectors": (np.float32, (2 * shape.window, shape.positional_dim)),
+            "bucket_ids": (np.uint32, (len(rows.bucket_ids),)),
+        }
+        for name, (dtype, size) in expected.items():
+            tensor = tensors.get(name)
+            if tensor is None or tensor.dtype != dtype or tensor.shape != size:
+                raise ModelError(f"{folder.files['model.safetensors']} does not fit its config.json: {name} is not {size}")
+        return Model(
+            config,
+            vocabulary,
+            rows,
+            tensors["input_vectors"],
+            tensors["output_vectors"],
+            tensors["positional_vectors"],
+            report,
+            state,
+        )
+
+    def __repr__(self) -> str:
+        shape = self.config.model
+        return (
+            f"<{self.config.kind} model: {len(self.vocabulary):,} words, {len(self.rows.bucket_ids):,} n-gram rows, "
+            f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}>"
+        )
+
+
+def padded_table(rows: int, dim: int) -> Floats:
+    """A table of zeros (rows, dim) whose rows begin at multiples of 64 bytes, as the kernel wants them.
+
+    It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
+    """
+    stride = -(-dim // PAD) * PAD
+    memory = mmap.mmap(-1, max(1, rows * stride * 4))
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        try:
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            pass  # a kernel without them
+    table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
+    return table
+
+
+def is_padded(table: Floats) -> bool:
+    return table.strides[0] % (PAD * 4) == 0 and table.strides[0] - table.shape[1] * 4 < PAD * 4 and table.ctypes.data % 64 == 0
+
+
+def kernel_view(table: Floats) -> Floats:
+    """The whole rows of a padded table, padding included."""
+    rows, stride = len(table), table.strides[0] // 4
+    view: Floats = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
+    return view

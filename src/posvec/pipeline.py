@@ -1,0 +1,199 @@
+"""From a corpus to a trained model: count, encode, create, train, save. ``posvec train`` is this with flags."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from posvec.config import Config, make_config
+from posvec.corpus import Corpus, Source, open_corpus
+from posvec.datasets import DATASETS, dataset
+from posvec.encoding import EncodedCorpus, encode
+from posvec.errors import ConfigError, ModelError, TrainingError
+from posvec.model import Model
+from posvec.reports import TrainingState
+from posvec.storage import check_output
+from posvec.training import Callback
+from posvec.training import train as train_model
+from posvec.vocabulary import Vocabulary
+
+
+class Display(Callback, Protocol):
+    """Shows how the work goes: the stages before training, and training itself."""
+
+    def stage(self, name: str) -> contextlib.AbstractContextManager[Callable[[float], None]]: ...
+
+
+def train(
+    corpus: Source,
+    model: str = "constrained",
+    *,
+    preset: str = "posvec",
+    config: Config | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
+    start: Model | str | os.PathLike[str] | None = None,
+    tokenizer: Callable[[str], Sequence[str]] | str | None = None,
+    callbacks: Sequence[Callback] = (),
+    display: Display | None = None,
+    **settings: Any,
+) -> Model:
+    """Train a model on a corpus.
+
+    ``corpus``: files, folders, globs, "-", the name of an embedded corpus, or an iterable of sentences or token lists.
+    ``model``: general, subword, positional or constrained; ``preset`` and ``settings`` change the defaults of
+    :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder to save the model in, and checkpoints while it
+    trains. ``vocabulary``: one counted before. ``start``: a model to train further, whose vocabulary grows by new words.
+    """
+    if callable(tokenizer):
+        custom = tokenizer
+    else:
+        custom = None
+        if tokenizer is not None:
+            settings["tokenizer"] = tokenizer
+    base = Model.load(start) if isinstance(start, str | os.PathLike) else start
+    if base is not None:
+        config = (config or base.config).replace(**settings)
+    else:
+        config = config.replace(**settings) if config else make_config(model, preset, **settings)
+    if output is not None:
+        check_output(output, overwrite)
+    display = display or Silent()
+    with _open(corpus, config, custom) as opened:
+        counting, words = _timed(lambda: _vocabulary(opened, config, vocabulary, base, display))
+        encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
+        initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
+        times = {"counting_seconds": counting, "encoding_seconds": encoding, "initializing_seconds": initializing}
+        return _train(created, encoded, opened.paths, times, output, overwrite, [display, *callbacks])
+
+
+def resume(
+    path: str | os.PathLike[str],
+    corpus: Source | None = None,
+    *,
+    threads: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    display: Display | None = None,
+) -> Model:
+    """Go on with training that was interrupted, from the checkpoint in the model's folder.
+
+    The corpus is read again from where it was; give it if it was no file. With one thread the result is, byte for byte,
+    that of training that was never interrupted.
+    """
+    model = Model.load(path)
+    state = model.state
+    if state is None:
+        raise ModelError(
+            f"training of {Path(path)} is complete, there is nothing to resume; posvec train --start {Path(path)} trains "
+            f"it further on more text"
+        )
+    if threads is not None:
+        model.config = model.config.replace(threads=threads)
+    if corpus is None and not state.sources:
+        raise ModelError(f"the corpus of {Path(path)} did not come from files; give it again to resume")
+    display = display or Silent()
+    with _open(state.sources if corpus is None else corpus, model.config, None) as opened:
+        encoded = _encode(opened, model.vocabulary, model.config, display)
+        if encoded.digest != state.corpus:
+            raise ModelError(
+                f"the corpus {opened.name} has changed since training of {Path(path)} was interrupted; restore it, or "
+                f"train a new model"
+            )
+        times = {name: getattr(state, name) for name in ("counting_seconds", "encoding_seconds", "initializing_seconds")}
+        return _train(model.trainable(), encoded, opened.paths, times, path, True, [display, *callbacks])
+
+
+class Silent:
+    """A display that shows nothing."""
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
+        yield lambda share: None
+
+    def on_block(self, progress: object) -> None: ...
+
+    def on_epoch(self, progress: object) -> None: ...
+
+
+def _open(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None) -> Corpus:
+    names = [source] if isinstance(source, str) else source
+    if isinstance(names, list | tuple) and len(names) == 1 and names[0] in DATASETS and not Path(names[0]).exists():
+        opened = open_corpus(dataset(names[0]), config.text, tokenizer)
+        opened.name, opened.paths = names[0], [names[0]]
+        return opened
+    return open_corpus(source, config.text, tokenizer)
+
+
+def _vocabulary(
+    corpus: Corpus,
+    config: Config,
+    given: Vocabulary | str | os.PathLike[str] | None,
+    start: Model | None,
+    display: Display,
+) -> Vocabulary:
+    if given is not None:
+        if start is not None:
+            raise ConfigError("a model that is trained further brings its own vocabulary; leave out vocabulary or start")
+        vocabulary = given if isinstance(given, Vocabulary) else Vocabulary.load(Path(given))
+        return Vocabulary(vocabulary.words, vocabulary.counts, vocabulary.total_words, config.vocabulary)
+    with display.stage("counting") as progress:
+        counted = Vocabulary.count(corpus, config.vocabulary, config.training.threads, progress)
+    return start.vocabulary.merge(counted) if start else counted
+
+
+def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display) -> EncodedCorpus:
+    with display.stage("encoding") as progress:
+        return encode(corpus, vocabulary, config.training.threads, progress)
+
+
+def _train(
+    model: Model,
+    encoded: EncodedCorpus,
+    sources: list[str],
+    times: dict[str, float],
+    output: str | os.PathLike[str] | None,
+    overwrite: bool,
+    callbacks: Sequence[Callback],
+) -> Model:
+    saved_here = overwrite
+
+    def checkpoint(state: TrainingState) -> None:
+        nonlocal saved_here
+        assert output is not None
+        _check_finite(model)
+        model.state = dataclasses.replace(state, sources=sources, **times)
+        model.save(output, overwrite=saved_here)
+        saved_here = True
+
+    report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
+    model.report = dataclasses.replace(report, **times)
+    model.state = None
+    if output is not None:
+        _check_finite(model)
+        model.save(output, overwrite=saved_here)
+    return model
+
+
+def _check_finite(model: Model) -> None:
+    """A good checkpoint must not be replaced by one that has overflowed."""
+    for table in (model.positional_vectors, model.output_vectors, model.input_vectors):
+        for begin in range(0, len(table), 4096):
+            if not np.isfinite(table[begin : begin + 4096]).all():
+                raise TrainingError(
+                    f"the parameters have overflowed and were not saved; lower initial_lr (now "
+                    f"{model.config.training.initial_lr:g})"
+                )
+
+
+def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    started = time.monotonic()
+    result = work()
+    return time.monotonic() - started, result

@@ -1,0 +1,107 @@
+"""What training says about itself: while it runs, when it is over, and where it stands when interrupted."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posvec.config import Config
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Training at one moment."""
+
+    epoch: int
+    epochs: int
+    share: float
+    """Of all epochs, 0 to 1."""
+    words: int
+    """Tokens read so far, over all epochs."""
+    seconds: float
+    words_per_second: float
+    seconds_left: float
+    loss: float
+    """Mean loss per masked word, of late."""
+    lr: float
+    validation_loss: float | None = None
+    """Of the last epoch that ended, if lines are held out."""
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One pass over the corpus."""
+
+    loss: float
+    validation_loss: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """What was trained, how long it took and how well it fits. Times of counting and encoding stand beside training's."""
+
+    config: Config
+    loss: float
+    """Mean negative-sampling loss per masked word over the last epoch."""
+    seconds: float
+    """Of training alone."""
+    words: int
+    """Tokens read, over all epochs."""
+    masked_words: int
+    lines: int
+    tokens: int
+    """In the corpus."""
+    vocabulary: int
+    threads: int
+    epochs: tuple[EpochReport, ...]
+    counting_seconds: float = 0.0
+    encoding_seconds: float = 0.0
+    initializing_seconds: float = 0.0
+    stopped_early: bool = False
+
+    @property
+    def words_per_second(self) -> float:
+        return self.words / self.seconds if self.seconds else 0.0
+
+    @property
+    def validation_loss(self) -> float | None:
+        return self.epochs[-1].validation_loss if self.epochs else None
+
+    def to_dict(self) -> dict[str, Any]:
+        values = dataclasses.asdict(self)
+        del values["config"]  # stored beside it
+        return values
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
+        epochs = tuple(EpochReport(**epoch) for epoch in values["epochs"])
+        return TrainingReport(config=config, **{**values, "epochs": epochs})
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """How far interrupted training got: everything that resuming needs beside the parameters."""
+
+    corpus: str
+    """Digest of the encoded corpus."""
+    sources: list[str]
+    """Absolute paths that it was read from; empty if it did not come from files."""
+    blocks_done: int
+    """Over all epochs."""
+    words: int
+    masked_words: int
+    seconds: float
+    epoch_words: int
+    epoch_masked_words: int
+    epoch_loss: float
+    epoch_seconds: float
+    epochs: list[dict[str, Any]]
+    counting_seconds: float = 0.0
+    encoding_seconds: float = 0.0
+    initializing_seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
