@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from posvec.storage import check_output
 from posvec.training import Callback
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
+
+
+Result = TypeVar("Result")
 
 
 class Display(Callback, Protocol):
@@ -109,6 +112,18 @@ def resume(
             )
         times = {name: getattr(state, name) for name in ("counting_seconds", "encoding_seconds", "initializing_seconds")}
         return _train(model.trainable(), encoded, opened.paths, times, path, True, [display, *callbacks])
+
+
+def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
+    """The vocabulary that a model trained on a corpus would have."""
+    config = config or Config()
+    with _open(corpus, config, None) as opened:
+        return _vocabulary(opened, config, None, None, display or Silent())
+
+
+def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
+    """Open a saved model; its tables are mapped, not read. ``verify`` checks every byte against the checksums."""
+    return Model.load(path, verify)
 
 
 class Silent:
