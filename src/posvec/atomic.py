@@ -1,0 +1,104 @@
+"""Files that appear in one step: complete under their name, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from posvec.errors import ModelError
+
+TEMPORARY = ".posvec-"  # how the name of a file begins while it is written, and of one that a crash left behind
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
+    """A binary stream whose bytes become the file ``path`` at the end; ModelError if they cannot be written.
+
+    A failure of any kind, also one of the caller's, leaves what was at ``path`` as it was.
+    """
+    path = Path(path)
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}.tmp")
+    try:
+        stream = DigestingWriter(temporary)
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        finally:
+            # Closing writes what is buffered: on a full disk it fails again, and the first failure is the one to tell.
+            with contextlib.suppress(OSError):
+                stream.close()
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise cannot_write(path, error) from error
+        raise
+
+
+class DigestingWriter(io.BufferedWriter):
+    """A new binary file that keeps count of the bytes written to it and their digest; ask when all are flushed."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _DigestingFile(path)
+        super().__init__(self._file, 1 << 20)
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    @property
+    def digest(self) -> str:
+        return self._file.hash.hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """The digest that a DigestingWriter had for the same bytes."""
+    digest = _new_hash()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def cannot_write(path: Path, error: OSError) -> ModelError:
+    remedy = "make it writable or choose another place"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        remedy = "free some space or choose another place (what was there before is still there)"
+    return ModelError(f"cannot write {path}: {error.strerror or error}; {remedy}")
+
+
+class _DigestingFile(io.FileIO):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "xb")
+        self.size = 0
+        self.hash = _new_hash()
+
+    def write(self, data: Any, /) -> int:
+        written = super().write(data) or 0
+        self.hash.update(memoryview(data).cast("B")[:written])
+        self.size += written
+        return written
+
+
+def _new_hash() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=20)
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a rename last through a loss of power, on systems where folders can be synchronized."""
+    with contextlib.suppress(OSError):
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,238 @@
+"""Saved models: a folder that is complete at every moment, whatever happens while it is written.
+
+``config.json`` is the manifest and the commit point. It lists the folder's data files, whose names carry a random tag
+(``model-1f3a5b7c9d0e.safetensors``) so that saving over a model never touches the files in use. A save writes the new
+files, replaces ``config.json`` in one step, and only then removes the files that it no longer lists. A crash leaves the
+old model or the new one, and the next save removes what the crash left behind.
+
+Nothing here knows what a model is: it stores dictionaries, arrays and files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from posvec.atomic import TEMPORARY, DigestingWriter, cannot_write, digest_of, replacing
+from posvec.errors import ModelError
+from posvec.tensors import Tensors, dump_tensors, read_tensors, write_tensors
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Folder",
+    "Tensors",
+    "check_output",
+    "dump_tensors",
+    "load_folder",
+    "read_tensors",
+    "replacing",
+    "save_folder",
+    "write_tensors",
+]
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A saved folder as ``load_folder`` found it: what was saved as ``config``, and where its files are, by name."""
+
+    path: Path
+    config: dict[str, Any]
+    files: dict[str, Path]
+
+
+def save_folder(
+    path: str | os.PathLike[str],
+    config: Mapping[str, Any],
+    files: Mapping[str, Callable[[DigestingWriter], object]],
+    overwrite: bool = False,
+) -> None:
+    """Save ``config`` and files, each written by a function that is given a binary stream, as one folder.
+
+    Where this fails, for want of space or rights, it raises ModelError, and whatever was there before is still there.
+    """
+    path = Path(path)
+    if reserved := _RESERVED & config.keys():
+        raise ModelError(f"{', '.join(sorted(reserved))} in config.json belong to the storage; name them differently")
+    manifest: dict[str, Any] = {"format": "posvec", "format_version": FORMAT_VERSION, **config, "files": {}}
+    json.dumps(manifest)  # what cannot be written must fail before anything is touched
+    targets = {name: path / _tagged(name, secrets.token_hex(6)) for name in files}
+    check_output(path, overwrite)
+    with _folder_for_writing(path), _locked(path):
+        check_output(path, overwrite)  # again: another save may have ended in the meantime
+        names = {*files, *_listed(path).values()}
+        try:
+            for name, write in files.items():
+                with replacing(targets[name]) as stream:
+                    write(stream)
+                manifest["files"][name] = {
+                    "name": targets[name].name,
+                    "bytes": stream.size,
+                    "blake2b": stream.digest,
+                }
+            with replacing(path / "config.json") as stream:
+                stream.write(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
+        finally:
+            _remove_unlisted(path, names)
+
+
+def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
+    """Read ``config.json`` and find its files; sizes are always checked, ``verify`` reads and checks every byte."""
+    path = Path(path)
+    manifest = _read_manifest(path)
+    version = manifest.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ModelError(
+            f"{path} was written by a newer posvec (format {version}, this one reads up to {FORMAT_VERSION}); "
+            f"upgrade posvec to read it"
+        )
+    if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
+        raise _damaged(path / "config.json", "it lacks a version or a list of files")
+    files = {name: _checked_file(path, name, entry, verify) for name, entry in manifest["files"].items()}
+    return Folder(path, {key: value for key, value in manifest.items() if key not in _RESERVED}, files)
+
+
+def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Raise ModelError if a model cannot be saved at ``path``: to be asked before hours are spent on training it."""
+    path = Path(path)
+    try:
+        if path.exists() and not path.is_dir():
+            raise ModelError(f"{path} is a file, and a model is saved as a folder; choose another output")
+        entries = [entry.name for entry in path.iterdir()] if path.exists() else []
+        if not all(_LEFTOVER.fullmatch(name) for name in entries):
+            _check_overwrite(path, overwrite)
+        existing = next(place for place in (path, *path.absolute().parents) if place.exists())
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+_RESERVED = {"format", "format_version", "files"}
+_TAG = re.compile(r"-[0-9a-f]{12}(?=\.|$)")
+# What a crash in the middle of the first save of a folder can leave; a folder with nothing else in it counts as empty.
+_LEFTOVER = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]+\.tmp|\w+{_TAG.pattern}.*")
+
+
+def _tagged(name: str, tag: str) -> str:
+    if not re.fullmatch(r"\w+(\.\w+)*", name) or name == "config.json":
+        raise ModelError(f"{name!r} cannot be a file of a saved folder; use a plain name, such as model.safetensors")
+    stem, dot, suffix = name.partition(".")
+    return f"{stem}-{tag}{dot}{suffix}"
+
+
+@contextlib.contextmanager
+def _folder_for_writing(path: Path) -> Iterator[None]:
+    """Make the folder, and take it away again if nothing came of it."""
+    created = not path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        yield
+    except BaseException:
+        if created:
+            with contextlib.suppress(OSError):  # it is not empty, then
+                path.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Two saves into one folder at once would remove each other's files: the second is refused."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ModelError(f"another process is saving into {path}; wait for it or choose another output") from error
+        except OSError:
+            pass  # some network file systems have no locks for folders
+        yield
+    finally:
+        os.close(folder)
+
+
+def _listed(path: Path) -> dict[str, str]:
+    """The files that ``config.json`` lists at this moment: tagged name → name."""
+    if not (path / "config.json").exists():
+        return {}
+    files = _read_manifest(path).get("files")
+    entries = files.items() if isinstance(files, dict) else ()
+    return {str(entry.get("name")): name for name, entry in entries if isinstance(entry, dict)}
+
+
+def _remove_unlisted(path: Path, names: set[str]) -> None:
+    """Remove what this save or an earlier one wrote and ``config.json`` does not list; a user's own files stay."""
+    # A file too many is no reason to fail, and with a config.json that cannot be read nothing is removed.
+    with contextlib.suppress(OSError, ModelError):
+        listed = _listed(path)
+        for file in path.iterdir():
+            ours = file.name.startswith(TEMPORARY) or (_TAG.search(file.name) and _TAG.sub("", file.name) in names)
+            if ours and file.name not in listed:
+                file.unlink(missing_ok=True)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """What ``config.json`` says, if it is one of posvec's."""
+    try:
+        manifest = json.loads((path / "config.json").read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not path.exists():
+            raise ModelError(f"there is no model at {path}; check the path") from error
+        what = "no config.json in it" if path.is_dir() else "it is a file, and a model is a folder"
+        raise ModelError(f"{path} is not a posvec model: {what}; check the path") from error
+    except OSError as error:
+        raise ModelError(f"cannot read {path}/config.json: {error.strerror}; check its permissions") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path / "config.json", "it is not valid JSON") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != "posvec":
+        raise ModelError(f"{path} is not a posvec model: its config.json is another program's; check the path")
+    return manifest
+
+
+def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
+    file_name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(file_name, str) or file_name in ("", ".", "..") or set(file_name) & set("/\\:\0"):
+        raise _damaged(path / "config.json", f"its file {name!r} is not in this folder")
+    file = path / file_name
+    try:
+        if not file.is_file():
+            raise _damaged(file, "it is not there")
+        if (size := file.stat().st_size) != entry.get("bytes"):
+            raise _damaged(file, f"it has {size} bytes where config.json says {entry.get('bytes')}")
+        if verify and digest_of(file) != entry.get("blake2b"):
+            raise _damaged(file, "its checksum is not the one in config.json")
+    except OSError as error:
+        raise ModelError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+    return file
+
+
+def _check_overwrite(path: Path, overwrite: bool) -> None:
+    try:
+        _read_manifest(path)
+    except ModelError as error:
+        raise ModelError(
+            f"{path} is neither empty nor a posvec model, so it is not overwritten; choose a new folder as output"
+        ) from error
+    if not overwrite:
+        raise ModelError(f"{path} already holds a model; choose another output, or pass --overwrite (overwrite=True)")
+
+
+def _damaged(file: Path, reason: str) -> ModelError:
+    return ModelError(f"{file} is missing or damaged: {reason}; restore the model from a copy or train it again")
