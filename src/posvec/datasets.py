@@ -58,7 +58,9 @@ def _python_texts() -> Iterator[str]:
     library = Path(sysconfig.get_path("stdlib"))
     for file in _sources(library):
         yield from _topics(file) if file == library / "pydoc_data" / "topics.py" else _docstrings(file)
-    yield from _compiled_docstrings(value for _, value in sorted(vars(builtins).items()))
+    # Shells put names of their own among the built-in ones; those are neither classes nor compiled.
+    built_in = (value for name, value in sorted(vars(builtins).items()) if not name.startswith("_"))
+    yield from _compiled_docstrings(value for value in built_in if inspect.isclass(value) or inspect.isbuiltin(value))
     for file in _sources(Path(np.__file__).parent):
         yield from _docstrings(file)
     yield from _compiled_docstrings(value for _, value in sorted(vars(np).items()) if isinstance(value, np.ufunc))
