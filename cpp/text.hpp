@@ -1,0 +1,414 @@
+// Text: UTF-8 bytes → lines → tokens, and the tables of words that counting and encoding look tokens up in.
+//
+// What a token is comes from outside, as tables over code points made from the running Python, so that the compiled
+// tokenizer and Python's own re and str agree on every character of whichever Unicode version that Python has.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace posvec {
+
+constexpr uint32_t code_points = 0x110000;
+constexpr uint32_t capital_sigma = 0x3A3;
+// Tokens are compared and hashed 16 bytes at a time: buffers of text end in this many spare bytes.
+constexpr size_t spare = 16;
+
+// ---------------------------------------------------------------------------------------------------------- UTF-8
+
+struct Utf8Check {
+    int64_t bad = -1;        // offset of the first byte of the first ill-formed sequence, or -1
+    bool has_sigma = false;  // U+03A3 occurs: lower-casing it needs to see its context
+};
+
+inline bool eight_ascii(const char *p) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    return (word & 0x8080808080808080ull) == 0;
+}
+
+// Length of the well-formed sequence at p (Unicode's Table 3-7: no overlong forms, no surrogates), or 0.
+inline int sequence_length(const unsigned char *p, const unsigned char *end) {
+    const unsigned lead = *p;
+    const ptrdiff_t left = end - p;
+    const auto tail = [&](int i) { return (p[i] & 0xC0) == 0x80; };
+    if (lead < 0x80) return 1;
+    if (lead < 0xC2) return 0;
+    if (lead < 0xE0) return left >= 2 && tail(1) ? 2 : 0;
+    if (lead < 0xF0) {
+        if (left < 3 || !tail(1) || !tail(2)) return 0;
+        if (lead == 0xE0 && p[1] < 0xA0) return 0;
+        if (lead == 0xED && p[1] >= 0xA0) return 0;
+        return 3;
+    }
+    if (lead > 0xF4 || left < 4 || !tail(1) || !tail(2) || !tail(3)) return 0;
+    if (lead == 0xF0 && p[1] < 0x90) return 0;
+    if (lead == 0xF4 && p[1] >= 0x90) return 0;
+    return 4;
+}
+
+inline Utf8Check check_utf8(std::string_view text) {
+    Utf8Check check;
+    const char *p = text.data(), *end = p + text.size();
+    while (p < end) {
+        if (end - p >= 8 && eight_ascii(p)) {
+            p += 8;
+            continue;
+        }
+        const auto *q = reinterpret_cast<const unsigned char *>(p);
+        const int length = sequence_length(q, reinterpret_cast<const unsigned char *>(end));
+        if (length == 0) {
+            check.bad = p - text.data();
+            return check;
+        }
+        check.has_sigma |= length == 2 && q[0] == 0xCE && q[1] == 0xA3;
+        p += length;
+    }
+    return check;
+}
+
+// The code point at p, which is moved behind it. Only for text that check_utf8 has passed.
+inline uint32_t decode(const char *&p) {
+    const auto byte = [&](int i) { return static_cast<uint32_t>(static_cast<unsigned char>(p[i])); };
+    const uint32_t lead = byte(0);
+    uint32_t c;
+    if (lead < 0x80) {
+        c = lead, p += 1;
+    } else if (lead < 0xE0) {
+        c = (lead & 0x1F) << 6 | (byte(1) & 0x3F), p += 2;
+    } else if (lead < 0xF0) {
+        c = (lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), p += 3;
+    } else {
+        c = (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), p += 4;
+    }
+    return c;
+}
+
+inline bool is_tail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// ------------------------------------------------------------------------------------------------------ tokenizing
+
+class CodePointSet {
+  public:
+    explicit CodePointSet(std::string_view bits) : bits_(bits.begin(), bits.end()) {
+        if (bits.size() != code_points / 8) throw std::invalid_argument("a set of code points has 139,264 bytes");
+    }
+    bool operator[](uint32_t c) const { return bits_[c >> 3] >> (c & 7) & 1; }
+
+  private:
+    std::vector<uint8_t> bits_;
+};
+
+// What the rule of the final sigma asks of the characters around it.
+struct Casing {
+    CodePointSet cased;      // and not ignorable: ignorable characters are looked through
+    CodePointSet ignorable;
+};
+
+using LowerMap = std::vector<std::pair<uint32_t, std::string>>;
+
+// Lower-cases text, if it has a map for that, then cuts it into the longest runs of token characters: in that order,
+// because a character can lower to several of which not all are token characters ('İ' → 'i' + U+0307).
+class Tokenizer {
+  public:
+    Tokenizer(std::string_view token_bits, const LowerMap &lower) : tokens_(token_bits), lowers_(!lower.empty()) {
+        if (lowers_) lower_index_.assign(code_points, 0);
+        for (const auto &[c, text] : lower) {
+            if (c >= code_points || text.size() > longest_lower) throw std::invalid_argument("bad lower-case map");
+            lowered_.push_back(text);
+            lower_index_[c] = static_cast<uint16_t>(lowered_.size());
+        }
+        for (int c = 0; c < 256; c++) {
+            kind_[c] = c >= 0x80 ? multibyte : c == '\n' ? newline : tokens_[c] ? token : separator;
+        }
+    }
+    ~Tokenizer() { delete casing_.load(); }
+    Tokenizer(const Tokenizer &) = delete;
+    Tokenizer &operator=(const Tokenizer &) = delete;
+
+    bool needs_casing(const Utf8Check &check) const { return lowers_ && check.has_sigma && !casing_.load(); }
+
+    void set_casing(std::unique_ptr<const Casing> casing) {
+        const Casing *none = nullptr;
+        // Two threads may have made the table at once: the first one stays, for others may be reading it.
+        if (casing_.compare_exchange_strong(none, casing.get())) casing.release();
+    }
+
+    // Calls token(std::string_view) for each token, which is followed by `spare` readable bytes, and line() at the end
+    // of each line. The text must have passed check_utf8; `buffer` is only room to work in.
+    template <class OnToken, class OnLine>
+    void split(std::string_view text, std::vector<char> &buffer, OnToken &&on_token, OnLine &&on_line) const {
+        const size_t size = prepare(text, buffer);
+        const char *p = buffer.data(), *const end = p + size;
+        while (p < end) {
+            uint8_t kind = kind_[static_cast<unsigned char>(*p)];
+            const char *start = p;
+            if (kind == multibyte) {
+                if (!tokens_[decode(p)]) continue;
+            } else {
+                p++;
+                if (kind == newline) on_line();
+                if (kind != token) continue;
+            }
+            const char *stop = p;  // where the token ends, once p has passed the character behind it
+            while (p < end) {
+                kind = kind_[static_cast<unsigned char>(*p)];
+                if (kind == token) {
+                    p++;
+                } else if (kind != multibyte || !tokens_[decode(p)]) {
+                    break;
+                }
+                stop = p;
+            }
+            on_token(std::string_view(start, static_cast<size_t>(stop - start)));
+        }
+        if (size && end[-1] != '\n') on_line();
+    }
+
+  private:
+    enum : uint8_t { separator, newline, token, multibyte };
+    static constexpr size_t longest_lower = 12;  // bytes: up to three characters
+
+    // Copies the text, lower-cased where asked, into the buffer and returns its length there.
+    size_t prepare(std::string_view text, std::vector<char> &buffer) const {
+        if (buffer.size() < text.size() + spare) buffer.resize(text.size() + text.size() / 8 + spare);
+        if (!lowers_) {
+            if (!text.empty()) std::memcpy(buffer.data(), text.data(), text.size());
+            return text.size();
+        }
+        const char *p = text.data(), *const end = p + text.size();
+        char *out = buffer.data();
+        while (p < end) {
+            while (end - p >= 8 && eight_ascii(p)) {
+                for (int i = 0; i < 8; i++) out[i] = lower_ascii(p[i]);
+                p += 8, out += 8;
+            }
+            // At least up to the next eight bytes of ASCII, of which there may be none for a long time.
+            for (int i = 0; i < 8 && p < end; i++) {
+                if (static_cast<unsigned char>(*p) < 0x80) {
+                    *out++ = lower_ascii(*p++);
+                    continue;
+                }
+                const char *start = p;
+                const uint32_t c = decode(p);
+                const uint16_t index = lower_index_[c];
+                if (index == 0) {
+                    for (const char *q = start; q < p; q++) *out++ = *q;
+                    continue;
+                }
+                const std::string_view lower = c == capital_sigma ? lower_sigma(text, start, p) : lowered_[index - 1];
+                // A lower-case character can be longer than its capital: only here can the text outgrow the buffer.
+                const size_t done = static_cast<size_t>(out - buffer.data());
+                const size_t needed = done + lower.size() + static_cast<size_t>(end - p) + spare;
+                if (needed > buffer.size()) {
+                    buffer.resize(needed + needed / 8);
+                    out = buffer.data() + done;
+                }
+                std::memcpy(out, lower.data(), lower.size());
+                out += lower.size();
+            }
+        }
+        return static_cast<size_t>(out - buffer.data());
+    }
+
+    static char lower_ascii(char c) { return static_cast<char>(c + (static_cast<unsigned char>(c - 'A') < 26 ? 32 : 0)); }
+
+    // Unicode's Final_Sigma as str.lower() applies it: cased, ignorable*, Σ, not followed by ignorable*, cased.
+    // A line feed is neither cased nor ignorable, so the search ends with the line. Between two sigmas each character
+    // is looked at twice at most: a sigma is cased itself.
+    std::string_view lower_sigma(std::string_view text, const char *sigma, const char *behind) const {
+        static constexpr std::string_view small = "\xCF\x83", final = "\xCF\x82";
+        const Casing *casing = casing_.load();
+        if (!casing) return small;  // cannot be: needs_casing was asked before
+        const char *p = sigma;
+        bool cased = false;
+        while (p > text.data()) {
+            do p--;
+            while (is_tail(*p));
+            const char *q = p;
+            const uint32_t c = decode(q);
+            if (casing->ignorable[c]) continue;
+            cased = casing->cased[c];
+            break;
+        }
+        if (!cased) return small;
+        for (p = behind; p < text.data() + text.size();) {
+            const uint32_t c = decode(p);
+            if (casing->ignorable[c]) continue;
+            return casing->cased[c] ? small : final;
+        }
+        return final;
+    }
+
+    CodePointSet tokens_;
+    bool lowers_;
+    uint8_t kind_[256];
+    std::vector<uint16_t> lower_index_;  // by code point: 0 as it is, else 1 + index in lowered_
+    std::vector<std::string> lowered_;
+    std::atomic<const Casing *> casing_{nullptr};
+};
+
+// ---------------------------------------------------------------------------------------------------------- words
+
+// A hash map from words to integers: open addressing, short words inside the slots, so that most lookups touch one
+// line of the cache. Words are never removed.
+class WordTable {
+  public:
+    explicit WordTable(size_t expected = 0) {
+        size_t size = 1024;
+        while (size * 7 / 10 < expected) size *= 2;
+        slots_.resize(size);
+    }
+
+    size_t size() const { return used_; }
+
+    // The word's value, or nullptr. `word` must be followed by `spare` readable bytes.
+    const uint64_t *find(std::string_view word) const {
+        const Key key(word);
+        const Slot &slot = slots_[locate(key, word)];
+        return slot.length == absent ? nullptr : &slot.value;
+    }
+
+    // The word's value, which is 0 when the word is new.
+    uint64_t &at(std::string_view word) {
+        const Key key(word);
+        size_t place = locate(key, word);
+        if (slots_[place].length == absent) {
+            if (used_ + 1 > slots_.size() * 7 / 10) {
+                grow();
+                place = locate(key, word);
+            }
+            insert(slots_[place], key, word);
+        }
+        return slots_[place].value;
+    }
+
+    // Room for this many words in all. Before many insertions from another table this is a must: they come in the order of
+    // their hashes, which in a table that is too small pile up in one place.
+    void reserve(size_t words) {
+        while (slots_.size() * 7 / 10 < words) grow();
+    }
+
+    // Calls visit(word, value) in no order worth naming; the word is followed by `spare` readable bytes or lies in an
+    // arena that ends so.
+    template <class Visit> void each(Visit &&visit) const {
+        for (const Slot &slot : slots_) {
+            if (slot.length != absent) visit(word_of(slot), slot.value);
+        }
+    }
+
+  private:
+    static constexpr size_t inside = 16;
+    static constexpr uint32_t absent = 0xFFFFFFFF;
+
+    struct Slot {
+        uint64_t value = 0;
+        uint32_t hash = 0;
+        uint32_t length = absent;
+        uint64_t first = 0, second = 0;  // the word, padded with zeros; if longer than 16 bytes, first = place in arena
+    };
+
+    struct Key {
+        uint64_t first = 0, second = 0;
+        uint32_t hash;
+
+        explicit Key(std::string_view word) {
+            if (word.size() >= absent) throw std::length_error("a single word has more than 4 GB");
+            const char *p = word.data();
+            size_t left = word.size();
+            uint64_t state = left * 0x9E3779B97F4A7C15ull;
+            for (; left > inside; left -= inside, p += inside) {
+                load(p, inside);
+                state = mix(first ^ state, second ^ 0xA0761D6478BD642Full);
+            }
+            load(p, left);
+            state = mix(first ^ state ^ 0xE7037ED1A0B428DBull, second ^ 0x8EBC6AF09C88C6E3ull);
+            hash = static_cast<uint32_t>(state ^ state >> 32);
+        }
+
+        void load(const char *p, size_t length) {
+            std::memcpy(&first, p, 8);
+            std::memcpy(&second, p + 8, 8);
+            if (length <= 8) {
+                second = 0;
+                first = length == 0 ? 0 : keep(first, length);
+            } else {
+                second = keep(second, length - 8);
+            }
+        }
+
+        // The first n of the eight bytes at their places in memory, 1 <= n <= 8.
+        static uint64_t keep(uint64_t bytes, size_t n) {
+            if constexpr (std::endian::native == std::endian::little) return bytes & ~0ull >> (64 - 8 * n);
+            return bytes & ~0ull << (64 - 8 * n);
+        }
+
+        static uint64_t mix(uint64_t a, uint64_t b) {
+            const auto product = static_cast<unsigned __int128>(a) * b;
+            return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+        }
+    };
+
+    // The slot that holds the word, or the empty one where it belongs.
+    size_t locate(const Key &key, std::string_view word) const {
+        const size_t mask = slots_.size() - 1;
+        for (size_t place = key.hash & mask;; place = (place + 1) & mask) {
+            const Slot &slot = slots_[place];
+            if (slot.length == absent) return place;
+            if (slot.hash != key.hash || slot.length != word.size()) continue;
+            if (word.size() <= inside ? slot.first == key.first && slot.second == key.second
+                                      : std::memcmp(arena_.data() + slot.first, word.data(), word.size()) == 0) {
+                return place;
+            }
+        }
+    }
+
+    void insert(Slot &slot, const Key &key, std::string_view word) {
+        slot.hash = key.hash;
+        slot.length = static_cast<uint32_t>(word.size());
+        slot.first = key.first, slot.second = key.second;
+        if (word.size() > inside) {
+            slot.first = arena_used_;
+            if (arena_used_ + word.size() + spare > arena_.size()) {
+                arena_.resize((arena_used_ + word.size() + spare) * 3 / 2);
+            }
+            std::memcpy(arena_.data() + arena_used_, word.data(), word.size());
+            arena_used_ += word.size();
+        }
+        used_++;
+    }
+
+    void grow() {
+        std::vector<Slot> old(slots_.size() * 2);
+        old.swap(slots_);
+        const size_t mask = slots_.size() - 1;
+        for (const Slot &slot : old) {
+            if (slot.length == absent) continue;
+            size_t place = slot.hash & mask;
+            while (slots_[place].length != absent) place = (place + 1) & mask;
+            slots_[place] = slot;
+        }
+    }
+
+    std::string_view word_of(const Slot &slot) const {
+        const char *start = slot.length <= inside ? reinterpret_cast<const char *>(&slot.first) : arena_.data() + slot.first;
+        return {start, slot.length};
+    }
+
+    std::vector<Slot> slots_;
+    std::vector<char> arena_;
+    size_t arena_used_ = 0;
+    size_t used_ = 0;
+};
+
+}  // namespace posvec

@@ -1,0 +1,166 @@
+"""The folder where prepared corpora are kept between runs.
+
+An entry is a folder that appears whole or not at all: it is written under a temporary name and renamed. Several
+processes may read, write and clear at once; files that are mapped into memory stay readable after they are unlinked.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from posvec.errors import CorpusError
+
+_META = "meta.json"
+_TEMPORARY = ".new-"
+# A temporary folder that nobody wrote to for so long was left by a process that was killed.
+_ABANDONED_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """A vocabulary or an encoded corpus in the cache."""
+
+    name: str
+    path: Path
+    bytes: int
+    created: float
+
+
+def cache_folder() -> Path:
+    """Where prepared corpora are kept: ``POSVEC_CACHE``, or the user's cache folder."""
+    chosen = os.environ.get("POSVEC_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("posvec"))
+
+
+def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
+    """All that is in the cache, oldest first."""
+    found = []
+    for path in _folders(cache or cache_folder()):
+        meta = read_meta(path)
+        if not path.name.startswith(_TEMPORARY) and meta is not None:
+            name = str(meta.get("name", path.name))
+            found.append(CacheEntry(name, path, _size(path), float(meta.get("created", 0.0))))
+    return sorted(found, key=lambda entry: (entry.created, entry.path))
+
+
+def clear_cache(cache: Path | None = None) -> int:
+    """Remove all that is in the cache and return how many bytes that freed.
+
+    Safe while other processes use it: what they have mapped stays readable to them, and what they are writing is left
+    alone. What a killed process left behind goes too.
+    """
+    freed = 0
+    for path in _folders(cache or cache_folder()):
+        if path.name.startswith(_TEMPORARY) and time.time() - _last_written(path) < _ABANDONED_SECONDS:
+            continue
+        size = _size(path)
+        shutil.rmtree(path, ignore_errors=True)
+        freed += 0 if path.exists() else size
+    return freed
+
+
+def digest_of(*parts: object) -> str:
+    """One digest for what determines an entry; parts are told apart by their lengths."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        text = str(part).encode("utf-8", "surrogatepass")
+        digest.update(len(text).to_bytes(8, "little") + text)
+    return digest.hexdigest()
+
+
+def read_meta(path: Path) -> dict[str, Any] | None:
+    """The description of an entry, or None if there is no whole entry: its files have the sizes that it says."""
+    try:
+        meta = json.loads((path / _META).read_text("utf-8"))
+        if all((path / name).stat().st_size == size for name, size in meta["sizes"].items()):
+            return dict(meta)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    return None
+
+
+@contextmanager
+def new_entry(path: Path) -> Iterator[Path]:
+    """A temporary folder to fill and hand to ``publish``; it is removed if that does not happen."""
+    temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
+    with writing_to(path.parent):
+        temporary.mkdir(parents=True)
+        try:
+            yield temporary
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
+    """Give a filled temporary folder its place. If another process was first, its entry stays: it is the same."""
+    sizes = {file.name: file.stat().st_size for file in temporary.iterdir()}
+    described = {**meta, "created": time.time(), "sizes": sizes}
+    (temporary / _META).write_text(json.dumps(described), "utf-8")
+    for _ in range(3):
+        try:
+            temporary.rename(path)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+        if read_meta(path) is not None:
+            return
+        # A damaged entry is in the way.
+        aside = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
+        try:
+            path.rename(aside)
+        except FileNotFoundError:
+            continue
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turns what the operating system says about the folder into a sentence with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise CorpusError(
+            f"cannot write to the cache folder {folder}: {error.strerror or error}; free some space there, or set the "
+            f"environment variable POSVEC_CACHE to another folder"
+        ) from error
+
+
+def _folders(cache: Path) -> Iterator[Path]:
+    for kind in ("vocabularies", "encoded"):
+        try:
+            yield from sorted(path for path in (cache / kind).iterdir() if path.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+
+
+def _size(path: Path) -> int:
+    return sum(stat.st_size for stat in _stats(path))
+
+
+def _last_written(path: Path) -> float:
+    """When a file of the folder was last written to; now, if it just went away or has none yet."""
+    return max((stat.st_mtime for stat in _stats(path)), default=time.time())
+
+
+def _stats(path: Path) -> Iterator[os.stat_result]:
+    try:
+        for file in path.iterdir():
+            yield file.stat()
+    except FileNotFoundError:
+        return

@@ -1,0 +1,228 @@
+"""Text from anywhere → chunks of whole lines, in bounded memory.
+
+A line is a sentence or a paragraph: windows never cross one. Lines end in ``\\n`` alone, as in ``grep`` and ``wc``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Union, cast
+
+from posvec._kernel import find_invalid_utf8
+from posvec.cache import digest_of
+from posvec.config import TextConfig
+from posvec.errors import CorpusError
+from posvec.files import file_digest, file_identity, find_files, names_files, read_blocks, reading
+from posvec.spooling import spool_sentences, spool_stream, spool_tokenized
+
+Source = Union[str, Path, Iterable[str | Path], Iterable[Sequence[str]], "Corpus"]
+Progress = Callable[[float], None]
+
+_BOM = b"\xef\xbb\xbf"
+# So many items of a list of strings decide whether it is one of paths or of sentences.
+_DECIDING = 1000
+
+
+def open_corpus(
+    source: Source, config: TextConfig | None = None, tokenizer: Callable[[str], Iterable[str]] | None = None
+) -> Corpus:
+    """The text of a source, to be read as often as needed.
+
+    A ``str`` or ``Path`` is a file, a folder (all files below it in sorted order, hidden ones skipped), a pattern such
+    as ``"texts/*.gz"``, or ``"-"`` for standard input; files ending in .gz, .bz2, .xz and .zst are decompressed.
+    Any other iterable gives sentences, as strings or as lists of tokens. A list or tuple of strings can be either: if
+    every one of them names a file, folder or pattern that exists, they are paths; if none does, they are sentences; if
+    only some do, that is an error. (Of a list of more than 1,000 strings none of which is a path so far, the rest are
+    not asked.) A ``tokenizer`` of your own takes a line and returns its tokens; it replaces ``config.tokenizer``.
+
+    What cannot be read twice (standard input, iterables, text under your own tokenizer) is copied to a temporary file.
+    """
+    if isinstance(source, Corpus):
+        return source
+    config = config or TextConfig()
+    paths = _as_paths(source)
+    if paths is None:
+        spool, tokenized = spool_sentences(cast("Iterable[Any]", source), config.errors)
+        if tokenized and tokenizer is not None:
+            raise CorpusError("the sentences are lists of tokens already; give them as strings, or give no tokenizer")
+        corpus = Corpus(spool.name, "tokens" if tokenized else config.tokenizer, config, [spool])
+    else:
+        name = _names(paths)
+        corpus = Corpus(name, config.tokenizer, config, [part for path in paths for part in _parts(path)])
+    if tokenizer is not None:
+        with corpus:
+            spool = spool_tokenized(corpus.name, corpus.chunks(), tokenizer, config.errors)
+        return Corpus(corpus.name, "tokens", config, [spool])
+    return corpus
+
+
+class Corpus:
+    """Lines of text that can be read again and again. Made by :func:`open_corpus`."""
+
+    def __init__(self, name: str, tokenizer: str, config: TextConfig, parts: Sequence[_Part]) -> None:
+        self.name = name
+        self.digest = digest_of(*(part.digest for part in parts))
+        """Identifies the input: for files their places, sizes, times and samples, for others all of their content."""
+        self.tokenizer = tokenizer
+        """``word``, ``whitespace``, or ``tokens`` where the text came in tokens."""
+        self.errors = config.errors
+        self.size_hint = sum(part.size for part in parts)
+        """Bytes to read, compressed as they are."""
+        self._parts = parts
+        if not self.size_hint:
+            raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
+
+    def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
+        """UTF-8 bytes of whole lines, some megabytes at a time, or one line if it is longer than that.
+
+        ``progress`` is told the share of the input that was read.
+        """
+        done, empty = 0, True
+        for part in self._parts:
+            offset = 0
+            for chunk in _whole_lines(part.blocks(_sharer(progress, done, self.size_hint))):
+                text = chunk.removeprefix(_BOM) if offset == 0 and part.may_have_bom else chunk
+                yield self._checked(text, part, offset + len(chunk) - len(text))
+                offset += len(chunk)
+            empty = empty and offset == 0
+            done += part.size
+        if empty:
+            raise CorpusError(f"there is no text in {self.name}: it is empty; give a source that has some")
+        if progress:
+            progress(1.0)
+
+    def check_unchanged(self) -> None:
+        """Raises if a file is no longer what it was when the corpus was opened."""
+        for part in self._parts:
+            part.check_unchanged()
+
+    def close(self) -> None:
+        """Remove the temporary copy, if there is one. Also happens when the corpus is no longer used."""
+        for part in self._parts:
+            part.close()
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self.name}>"
+
+    def _checked(self, text: bytes, part: _Part, offset: int) -> bytes:
+        bad = find_invalid_utf8(text)
+        if bad < 0:
+            return text
+        if self.errors == "replace":
+            # Whole lines, so that no character is cut: the same as decoding all of the file at once.
+            return text.decode("utf-8", "replace").encode()
+        line = _line_number(part, offset + bad)
+        raise CorpusError(
+            f"{part.name} is not UTF-8 in line {line:,}; convert it, or "
+            f"use errors='replace' (--errors replace) to go on"
+        )
+
+
+class _Part(Protocol):
+    """One file of a corpus."""
+
+    name: str
+    size: int
+    may_have_bom: bool
+
+    @property
+    def digest(self) -> str: ...
+    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]: ...
+    def check_unchanged(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class _File:
+    may_have_bom = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._identity = file_identity(path)
+        self.size = self._identity[0]
+        self.digest = file_digest(path)
+
+    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
+        return read_blocks(self.path, report)
+
+    def check_unchanged(self) -> None:
+        if file_identity(self.path) != self._identity:
+            raise CorpusError(f"{self.path} was changed while it was read; start again once it is complete")
+
+    def close(self) -> None:
+        pass
+
+
+def _as_paths(source: Source) -> list[str | Path] | None:
+    if isinstance(source, (str, Path)):
+        return [source]
+    if isinstance(source, (bytes, bytearray)) or not isinstance(source, Iterable):
+        raise CorpusError(f"a corpus is a path or an iterable of sentences, not {type(source).__name__}")
+    if not isinstance(source, (list, tuple)) or not source or not all(isinstance(item, (str, Path)) for item in source):
+        return None
+    items = cast("list[str | Path]", list(source))
+    if not any(isinstance(item, Path) or item == "-" or names_files(item) for item in items[:_DECIDING]):
+        return None
+    missing = [str(item) for item in items if item != "-" and not names_files(item)]
+    if missing:
+        shown = ", ".join(repr(item[:80]) for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise CorpusError(
+            f"of {len(items):,} paths, {len(missing):,} do not exist: {shown}; mend or remove them (or, if these are "
+            f"sentences, pass iter(...) of them)"
+        )
+    return items
+
+
+def _names(paths: Sequence[str | Path]) -> str:
+    first = "standard input" if str(paths[0]) == "-" else str(paths[0])
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1:,} more"
+
+
+def _parts(path: str | Path) -> Iterator[_Part]:
+    if str(path) == "-":
+        yield spool_stream("standard input", sys.stdin.buffer)
+        return
+    for file in find_files(path):
+        if file.exists() and not file.is_file():  # a named pipe, as from <(...) in the shell
+            with reading(file), file.open("rb") as pipe:
+                yield spool_stream(str(file), pipe)
+        else:
+            yield _File(file)
+
+
+def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    begun: list[bytes] = []  # of the last line so far; joined once it is whole, for lines can be longer than blocks
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if not cut:
+            begun.append(block)
+            continue
+        yield b"".join([*begun, memoryview(block)[:cut]])
+        begun = [block[cut:]]
+    if rest := b"".join(begun):
+        yield rest
+
+
+def _sharer(progress: Progress | None, done: int, size: int) -> Callable[[int], None]:
+    if progress is None or not size:
+        return lambda read: None
+    return lambda read: progress(min(1.0, (done + read) / size))
+
+
+def _line_number(part: _Part, offset: int) -> int:
+    """Which line of the part the byte is in: counted only now, when something is wrong with it."""
+    line = 1
+    for block in part.blocks(lambda read: None):
+        line += block[:offset].count(b"\n")
+        offset -= len(block)
+        if offset <= 0:
+            break
+    return line

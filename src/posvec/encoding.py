@@ -1,0 +1,113 @@
+"""Lines → memory-mapped ids, once; the only reader that the trainer sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec._kernel import WordIds
+from posvec.cache import CacheEntry, cache_entries, cache_folder, clear_cache, digest_of, new_entry, publish, read_meta
+from posvec.corpus import Corpus, Progress
+from posvec.errors import CorpusError
+from posvec.parallel import map_in_order
+from posvec.tokenizers import get_tokenizer, tokenizer_version
+from posvec.vocabulary import Vocabulary
+
+__all__ = ["CacheEntry", "EncodedCorpus", "cache_entries", "clear_cache", "encode"]
+
+_VERSION = 1
+_IDS = "ids.u32"
+_LINES = "lines.u64"
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """A corpus as integers, mapped from files: lines that have no token are left out."""
+
+    ids: NDArray[np.uint32]
+    """(tokens,) ids; V = len(vocabulary) stands for a word outside the vocabulary, so that distances survive."""
+    lines: NDArray[np.uint64]
+    """(lines + 1,) where each line starts in ``ids``, and their end."""
+    in_vocabulary: int
+    """How many of the ids are below V."""
+    digest: str
+    """Identifies input, tokenizer and vocabulary."""
+
+    @property
+    def tokens(self) -> int:
+        return len(self.ids)
+
+    def __len__(self) -> int:
+        """How many lines there are."""
+        return len(self.lines) - 1
+
+
+def encode(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    threads: int = 0,
+    progress: Progress | None = None,
+    cache: Path | None = None,
+) -> EncodedCorpus:
+    """The ids of a corpus, from the cache if they are there, else made by ``threads`` threads and put there.
+
+    The lines keep their order whatever the number of threads. ``cache`` is the folder to use in place of the usual one.
+    """
+    digest = digest_of(
+        _VERSION, corpus.digest, tokenizer_version(corpus.tokenizer), corpus.errors, len(vocabulary), vocabulary.digest
+    )
+    path = (cache or cache_folder()) / "encoded" / digest
+    meta = read_meta(path)
+    if meta is not None:
+        try:
+            encoded = _open(path, meta, digest)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # cleared by someone at this very moment, or not ours: make it
+        else:
+            if progress:
+                progress(1.0)
+            return encoded
+    with new_entry(path) as temporary:
+        meta = _write(temporary, corpus, vocabulary, threads, progress)
+        # Mapped before it gets its name: from then on others may clear it away, which a mapping survives.
+        encoded = _open(temporary, meta, digest)
+        publish(temporary, path, {"name": corpus.name, **meta})
+    return encoded
+
+
+def _write(
+    folder: Path, corpus: Corpus, vocabulary: Vocabulary, threads: int, progress: Progress | None
+) -> dict[str, Any]:
+    tokens = in_vocabulary = lines = 0
+    encode_chunk = partial(WordIds(vocabulary.words).encode, get_tokenizer(corpus.tokenizer))
+    with (folder / _IDS).open("wb", buffering=0) as ids_file, (folder / _LINES).open("wb") as lines_file:
+        lines_file.write(np.zeros(1, np.uint64).tobytes())
+        for ids, lengths, known in map_in_order(encode_chunk, corpus.chunks(progress), threads):
+            _write_all(ids_file, ids)
+            lines_file.write((np.cumsum(lengths, dtype=np.uint64) + np.uint64(tokens)).tobytes())
+            tokens += len(ids)
+            lines += len(lengths)
+            in_vocabulary += known
+    corpus.check_unchanged()
+    if not tokens:
+        raise CorpusError(f"there is no word in {corpus.name}; give a text that has words")
+    return {"tokens": tokens, "lines": lines, "in_vocabulary": in_vocabulary}
+
+
+def _write_all(file: Any, ids: NDArray[np.uint32]) -> None:
+    left = memoryview(ids.tobytes())
+    while left:  # a full disk can take a part without a word, and says so the next time
+        left = left[file.write(left) :]
+
+
+def _open(folder: Path, meta: dict[str, Any], digest: str) -> EncodedCorpus:
+    ids = np.memmap(folder / _IDS, np.uint32, "r")
+    lines = np.memmap(folder / _LINES, np.uint64, "r")
+    if len(ids) != meta["tokens"] or len(lines) != meta["lines"] + 1 or lines[-1] != len(ids):
+        raise ValueError("sizes do not match")
+    return EncodedCorpus(ids, lines, int(meta["in_vocabulary"]), digest)

@@ -1,0 +1,80 @@
+"""Words → character n-grams → rows of the input table, with fastText's hash bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec import _kernel
+from posvec.config import SubwordConfig
+from posvec.vocabulary import Vocabulary
+
+
+def subwords(word: str, config: SubwordConfig) -> list[str]:
+    """G_w without the word itself: the n-grams of ``<word>``, min_n to max_n characters long, in fastText's order."""
+    return _kernel.ngrams(word, config.min_n, config.max_n) if config.subwords else []
+
+
+def subword_buckets(word: str, config: SubwordConfig) -> NDArray[np.uint32]:
+    """The bucket of each of the word's n-grams."""
+    if not config.subwords:
+        return np.empty(0, np.uint32)
+    return _kernel.ngram_buckets(word, config.min_n, config.max_n, config.buckets)
+
+
+@dataclass(frozen=True)
+class SubwordRows:
+    """Which rows of the input table make up each word: compressed sparse rows.
+
+    The table has V rows for words, then one for each bucket that some word of the vocabulary uses; others would never
+    be trained and have no row.
+    """
+
+    row_begin: NDArray[np.uint64]
+    """(V + 1,) where the rows of each word begin in ``rows``."""
+    rows: NDArray[np.uint32]
+    """Of each word: its own row, which is its id, then one per n-gram; equal buckets are repeated, as in fastText."""
+    bucket_ids: NDArray[np.uint32]
+    """(B',) row V + i belongs to this bucket."""
+    config: SubwordConfig
+
+    @property
+    def table_rows(self) -> int:
+        """V + B', the rows of the input table."""
+        return len(self.row_begin) - 1 + len(self.bucket_ids)
+
+    def rows_of(self, word: str) -> NDArray[np.uint32]:
+        """The rows of the n-grams of any word, as far as they exist: what an out-of-vocabulary word is made of."""
+        buckets = subword_buckets(word, self.config)
+        order, ordered = self._by_bucket
+        places = np.searchsorted(ordered, buckets)
+        places[places == len(ordered)] = 0
+        found = ordered[places] == buckets if len(ordered) else np.zeros(len(buckets), bool)
+        rows: NDArray[np.uint32] = (order[places[found]] + len(self.row_begin) - 1).astype(np.uint32)
+        return rows
+
+    @cached_property
+    def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
+        order = np.argsort(self.bucket_ids)
+        return order, self.bucket_ids[order]
+
+
+def build_rows(
+    vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32] | None = None
+) -> SubwordRows:
+    """The rows of every word of the vocabulary.
+
+    Buckets lie by descending expected use (counts times keep probabilities of the words that have them) and then by
+    number, so that busy rows are neighbours. ``bucket_ids`` of an earlier model come first, as they were.
+    """
+    size = len(vocabulary)
+    if not config.subwords:
+        ids = np.arange(size + 1)
+        return SubwordRows(ids.astype(np.uint64), ids[:-1].astype(np.uint32), np.empty(0, np.uint32), config)
+    uses = vocabulary.counts.astype(np.float64) * vocabulary.keep_probabilities()
+    known = np.empty(0, np.uint32) if bucket_ids is None else np.ascontiguousarray(bucket_ids, np.uint32)
+    built = _kernel.subword_rows(vocabulary.words, uses, config.min_n, config.max_n, config.buckets, known)
+    return SubwordRows(*built, config)
