@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import glob
-import gzip
 import lzma
 import os
 import zlib
@@ -22,16 +21,20 @@ _COMPRESSED_BLOCK = 64 << 10
 
 
 def names_files(path: str | Path) -> bool:
-    """Whether there is such a file or folder, or the pattern matches one."""
+    """Whether there is such a file or folder, readable or not, or the pattern matches one."""
     try:
-        return os.path.lexists(path) or bool(_matches(str(path)))
-    except (OSError, ValueError):  # too long for a name, or with a null character
+        return _exists(path) or bool(_matches(str(path)))
+    except PermissionError:
+        return True
+    except OSError:  # too long for a name
         return False
 
 
 def find_files(path: str | Path) -> list[Path]:
     """The file; or the regular files of a folder and those below it, sorted, without hidden ones; or of a pattern."""
-    if not os.path.lexists(path):
+    with reading(Path(path)):
+        exists = _exists(path)
+    if not exists:
         matches = _matches(str(path))
         if not matches:
             what = "no file matches the pattern" if glob.has_magic(str(path)) else "no such file or folder:"
@@ -92,9 +95,7 @@ class reading:
             raise CorpusError(
                 f"no permission to read {self.path}; change it with chmod +r, or name another file"
             ) from error
-        if isinstance(error, (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, _Damaged)) or (
-            isinstance(error, OSError) and error.errno is None  # how bz2 says it
-        ):
+        if _tells_damage(error):
             raise CorpusError(
                 f"{self.path} is damaged or not what its ending says ({str(error).rstrip('.')}); "
                 f"get the file again, or mend its ending"
@@ -103,8 +104,19 @@ class reading:
             raise CorpusError(f"cannot read {self.path}: {error.strerror}; check the file and its disk") from error
 
 
-class _Damaged(Exception):
-    pass
+def _tells_damage(error: BaseException | None) -> bool:
+    if isinstance(error, OSError):
+        return error.errno is None  # how bz2 says it
+    # ZstdError by its name: zstandard is imported only by those who need it.
+    return isinstance(error, (EOFError, zlib.error, lzma.LZMAError)) or type(error).__name__ == "ZstdError"
+
+
+def _exists(path: str | Path) -> bool:
+    try:
+        os.lstat(path)  # not of Path(path), which takes an empty name for the current folder
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    return True
 
 
 def _matches(pattern: str) -> list[str]:
@@ -127,37 +139,48 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _decompressed(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
-    ending = path.suffix.lower()
-    if ending == ".zst":
-        yield from _zstandard(raw)
+    decompressor = _DECOMPRESSORS.get(path.suffix.lower())
+    if decompressor is None:
+        while block := raw.read(BLOCK):
+            yield block
         return
-    stream: Any = raw
-    if ending == ".gz":
-        stream = gzip.GzipFile(fileobj=raw)
-    elif ending == ".bz2":
-        stream = bz2.BZ2File(raw)
-    elif ending == ".xz":
-        stream = lzma.LZMAFile(raw)  # noqa: SIM115
-    while block := stream.read(BLOCK):
-        yield block
+    gathered: list[bytes] = []
+    for piece in _streams(decompressor, raw):
+        gathered.append(piece)
+        if sum(map(len, gathered)) >= BLOCK:
+            yield b"".join(gathered)
+            gathered = []
+    yield b"".join(gathered)
 
 
-def _zstandard(raw: IO[bytes]) -> Iterator[bytes]:
-    # Not stream_reader: that takes the end of a file that was cut short for its end.
-    import zstandard
-
-    frame = None
+def _streams(decompressor: Callable[[], Any], raw: IO[bytes]) -> Iterator[bytes]:
+    # Not the file objects of the standard library and of zstandard: after the first of several streams in one file those
+    # of bz2 and xz take a damaged one for its end, and that of zstd does so with one that was cut short.
+    stream = decompressor()
+    between = False
     while compressed := raw.read(_COMPRESSED_BLOCK):
         while compressed:
-            if frame is None:
-                frame = zstandard.ZstdDecompressor().decompressobj()
-            try:
-                block = frame.decompress(compressed)
-            except zstandard.ZstdError as error:
-                raise _Damaged(str(error)) from error
-            yield block
-            compressed = frame.unused_data if frame.eof else b""
-            if frame.eof:
-                frame = None
-    if frame is not None:
-        raise _Damaged("it ends too early")
+            if between:
+                compressed = compressed.lstrip(b"\0")  # padding
+                if not compressed:
+                    break
+                stream, between = decompressor(), False
+            yield stream.decompress(compressed)
+            between = stream.eof
+            compressed = stream.unused_data if between else b""
+    if not between and raw.tell():
+        raise EOFError("it ends too early")
+
+
+def _zstandard() -> Any:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompressobj()
+
+
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".gz": lambda: zlib.decompressobj(wbits=31),
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+    ".zst": _zstandard,
+}

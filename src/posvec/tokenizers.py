@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from functools import cache
+
+import numpy as np
 
 from posvec._kernel import Tokenizer
 
@@ -27,7 +29,7 @@ def get_tokenizer(name: str) -> Tokenizer:
     if name == "whitespace":
         return Tokenizer(_bitset("".join(characters.split())), [])
     if name == "tokens":
-        return Tokenizer(_bitset(set(characters) - {TOKEN_SEPARATOR, "\n"}), [])
+        return Tokenizer(_bitset(characters.replace(TOKEN_SEPARATOR, "").replace("\n", "")), [])
     raise ValueError(f"there is no tokenizer {name!r}")
 
 
@@ -45,31 +47,34 @@ def casing() -> tuple[bytes, bytes]:
     ignorable, for it is looked through.
     """
     cased, ignorable = [], []
-    for character in _all_characters():
-        if ("aΣ" + character).lower()[1] == "σ":
-            cased.append(character)
-        elif ("aΣ" + character + "a").lower()[1] == "σ":
-            ignorable.append(character)
-    return _bitset(cased), _bitset(ignorable)
+    for block in _blocks(_all_characters()):
+        # Most blocks have neither kind: seen at once where every sigma turns final in spite of the letter that follows.
+        if ("aΣ" + "a aΣ".join(block) + "a").lower().count("ς") == len(block):
+            continue
+        for character in block:
+            if ("aΣ" + character).lower()[1] == "σ":
+                cased.append(character)
+            elif ("aΣ" + character + "a").lower()[1] == "σ":
+                ignorable.append(character)
+    return _bitset("".join(cased)), _bitset("".join(ignorable))
 
 
 @cache
 def _all_characters() -> str:
-    surrogates = range(0xD800, 0xE000)
-    return "".join(map(chr, (c for c in range(sys.maxunicode + 1) if c not in surrogates)))
+    codes = np.arange(sys.maxunicode + 1, dtype="<u4")
+    return codes[(codes < 0xD800) | (codes > 0xDFFF)].tobytes().decode("utf-32-le")
 
 
-def _bitset(characters: Iterable[str]) -> bytes:
-    import numpy as np
-
+def _bitset(characters: str) -> bytes:
     member = np.zeros(sys.maxunicode + 1, bool)
-    codes = np.frombuffer("".join(characters).encode("utf-32-le"), "<u4")
-    member[codes] = True
+    member[np.frombuffer(characters.encode("utf-32-le"), "<u4")] = True
     return np.packbits(member, bitorder="little").tobytes()
 
 
 def _lower_map() -> list[tuple[int, str]]:
-    characters = _all_characters()
-    blocks = (characters[start : start + 256] for start in range(0, len(characters), 256))
-    lower: Callable[[str], str] = str.lower
-    return [(ord(c), lower(c)) for block in blocks if lower(block) != block for c in block if lower(c) != c]
+    blocks = (block for block in _blocks(_all_characters()) if block.lower() != block)
+    return [(ord(c), c.lower()) for block in blocks for c in block if c.lower() != c]
+
+
+def _blocks(characters: str) -> Iterator[str]:
+    return (characters[start : start + 256] for start in range(0, len(characters), 256))
