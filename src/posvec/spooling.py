@@ -73,8 +73,8 @@ def spool_sentences(sentences: Iterable[Any], errors: str) -> tuple[Spool, bool]
         first = first or kind
         if kind is not first or isinstance(sentence, (bytes, bytearray)) or not isinstance(sentence, Iterable):
             raise CorpusError(
-                f"sentence {number:,} is a {type(sentence).__name__}; give all sentences as strings, or all as lists of "
-                f"tokens"
+                f"sentence {number:,} is a {type(sentence).__name__}; give all sentences as strings, or all as "
+                f"lists of tokens"
             )
         where = f"sentence {number:,}"
         if isinstance(sentence, str):
