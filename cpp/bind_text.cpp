@@ -47,7 +47,8 @@ nb::object to_str(std::string_view text) {
 std::vector<std::string_view> views(const nb::list &words) {
     std::vector<std::string_view> result;
     result.reserve(words.size());
-    for (nb::handle word : words) result.push_back(view(word));
+    for (nb::handle word : words)
+        result.push_back(view(word));
     return result;
 }
 
@@ -60,7 +61,8 @@ void check_text(std::string_view text, Tokenizer &tokenizer) {
     nb::gil_scoped_acquire gil;
     const nb::object tables = nb::module_::import_("posvec.tokenizers").attr("casing")();
     const auto [cased, ignorable] = nb::cast<std::pair<nb::bytes, nb::bytes>>(tables);
-    tokenizer.set_casing(std::make_unique<const Casing>(Casing{CodePointSet(view(cased)), CodePointSet(view(ignorable))}));
+    tokenizer.set_casing(
+        std::make_unique<const Casing>(Casing{CodePointSet(view(cased)), CodePointSet(view(ignorable))}));
 }
 
 // Counts words. One thread at a time; several counters are merged in the end.
@@ -235,9 +237,10 @@ Array<uint32_t> ngram_buckets(const nb::str &word, int min_n, int max_n, uint32_
     return to_array(std::move(result));
 }
 
-std::tuple<Array<uint64_t>, Array<uint32_t>, Array<uint32_t>> subword_rows(const nb::list &words, const Input<double> &uses,
-                                                                         int min_n, int max_n, uint32_t buckets,
-                                                                         const Input<uint32_t> &known) {
+std::tuple<Array<uint64_t>, Array<uint32_t>, Array<uint32_t>> subword_rows(const nb::list &words,
+                                                                           const Input<double> &uses, int min_n,
+                                                                           int max_n, uint32_t buckets,
+                                                                           const Input<uint32_t> &known) {
     if (uses.shape(0) != words.size()) throw std::invalid_argument("one use per word");
     const std::vector<std::string_view> texts = views(words);
     std::vector<uint32_t> kept(known.data(), known.data() + known.shape(0));
@@ -249,7 +252,8 @@ std::tuple<Array<uint64_t>, Array<uint32_t>, Array<uint32_t>> subword_rows(const
         nb::gil_scoped_release release;
         table = build_row_table(texts, uses.data(), min_n, max_n, buckets, std::move(kept));
     }
-    return {to_array(std::move(table.row_begin)), to_array(std::move(table.rows)), to_array(std::move(table.bucket_ids))};
+    return {to_array(std::move(table.row_begin)), to_array(std::move(table.rows)),
+            to_array(std::move(table.bucket_ids))};
 }
 
 }  // namespace
@@ -257,7 +261,8 @@ std::tuple<Array<uint64_t>, Array<uint32_t>, Array<uint32_t>> subword_rows(const
 void bind_text(nb::module_ &m) {
     using namespace nb::literals;
 
-    nb::class_<Tokenizer>(m, "Tokenizer", "Cuts text into tokens as the tables over code points say; see posvec.tokenizers.")
+    nb::class_<Tokenizer>(m, "Tokenizer",
+                          "Cuts text into tokens as the tables over code points say; see posvec.tokenizers.")
         .def(
             "__init__",
             [](Tokenizer *self, const nb::bytes &token_bits, const LowerMap &lower) {

@@ -14,13 +14,15 @@ namespace posvec {
 // FNV-1a. Compat: fastText's bytes are signed, so those of other scripts than ASCII enter sign-extended.
 inline uint32_t ngram_hash(std::string_view ngram) {
     uint32_t hash = 2166136261u;
-    for (const char byte : ngram) hash = (hash ^ static_cast<uint32_t>(static_cast<int8_t>(byte))) * 16777619u;
+    for (const char byte : ngram)
+        hash = (hash ^ static_cast<uint32_t>(static_cast<int8_t>(byte))) * 16777619u;
     return hash;
 }
 
 // Calls visit(ngram) for the n-grams of "<word>", min_n to max_n characters long, by their first character and then by
 // length. The whole "<word>" is one of them if it is short enough; '<' and '>' alone are not.
-template <class Visit> void each_ngram(std::string_view word, int min_n, int max_n, std::string &marked, Visit &&visit) {
+template <class Visit>
+void each_ngram(std::string_view word, int min_n, int max_n, std::string &marked, Visit &&visit) {
     // Compat: the end-of-sentence mark of fastText is not a word and has no n-grams.
     if (word == "</s>") return;
     marked.assign("<").append(word).append(">");
@@ -31,7 +33,8 @@ template <class Visit> void each_ngram(std::string_view word, int min_n, int max
         size_t stop = start;
         for (int n = 1; n <= max_n && stop < size; n++) {
             stop++;
-            while (stop < size && tail(stop)) stop++;
+            while (stop < size && tail(stop))
+                stop++;
             if (n < min_n || (n == 1 && (start == 0 || stop == size))) continue;
             visit(std::string_view(marked).substr(start, stop - start));
         }
@@ -50,7 +53,8 @@ struct RowTable {
 inline RowTable build_row_table(const std::vector<std::string_view> &words, const double *uses, int min_n, int max_n,
                                 uint32_t buckets, std::vector<uint32_t> known) {
     constexpr uint32_t none = 0xFFFFFFFF;
-    // Up to this many buckets a plain array finds the place of a bucket; it would take gigabytes for the largest setting.
+    // Up to this many buckets a plain array finds the place of a bucket; it would take gigabytes for the largest
+    // setting.
     constexpr uint32_t dense_limit = 1u << 26;
     std::vector<uint32_t> dense(buckets <= dense_limit ? buckets : 0, none);
     std::unordered_map<uint32_t, uint32_t> sparse;
@@ -60,7 +64,8 @@ inline RowTable build_row_table(const std::vector<std::string_view> &words, cons
 
     RowTable table;
     table.bucket_ids = std::move(known);
-    for (uint32_t i = 0; i < table.bucket_ids.size(); i++) place_of(table.bucket_ids[i]) = i;
+    for (uint32_t i = 0; i < table.bucket_ids.size(); i++)
+        place_of(table.bucket_ids[i]) = i;
     const size_t first_new = table.bucket_ids.size();
 
     table.row_begin.reserve(words.size() + 1);
@@ -96,7 +101,8 @@ inline RowTable build_row_table(const std::vector<std::string_view> &words, cons
     }
     table.bucket_ids = std::move(sorted);
     for (size_t id = 0; id < words.size(); id++) {
-        for (uint64_t i = table.row_begin[id] + 1; i < table.row_begin[id + 1]; i++) table.rows[i] = row_of[table.rows[i]];
+        for (uint64_t i = table.row_begin[id] + 1; i < table.row_begin[id + 1]; i++)
+            table.rows[i] = row_of[table.rows[i]];
     }
     return table;
 }

@@ -34,7 +34,8 @@ struct Utf8Check {
 template <int bytes> bool all_ascii(const char *p) {
     uint64_t words[bytes / 8], any = 0;
     std::memcpy(words, p, bytes);
-    for (const uint64_t word : words) any |= word;
+    for (const uint64_t word : words)
+        any |= word;
     return (any & 0x8080808080808080ull) == 0;
 }
 
@@ -112,7 +113,7 @@ class CodePointSet {
 
 // What the rule of the final sigma asks of the characters around it.
 struct Casing {
-    CodePointSet cased;      // and not ignorable: ignorable characters are looked through
+    CodePointSet cased;  // and not ignorable: ignorable characters are looked through
     CodePointSet ignorable;
 };
 
@@ -232,7 +233,8 @@ class Tokenizer {
         char *out = buffer.data();
         while (p < end) {
             while (end - p >= 8 && all_ascii<8>(p)) {
-                for (int i = 0; i < 8; i++) out[i] = lower_ascii(p[i]);
+                for (int i = 0; i < 8; i++)
+                    out[i] = lower_ascii(p[i]);
                 p += 8, out += 8;
             }
             // At least up to the next eight bytes of ASCII, of which there may be none for a long time.
@@ -245,7 +247,8 @@ class Tokenizer {
                 const uint32_t c = decode(p);
                 const uint16_t index = lower_index_[c];
                 if (index == 0) {
-                    for (const char *q = start; q < p; q++) *out++ = *q;
+                    for (const char *q = start; q < p; q++)
+                        *out++ = *q;
                     continue;
                 }
                 const std::string_view lower = c == capital_sigma ? lower_sigma(text, start, p) : lowered_[index - 1];
@@ -263,7 +266,9 @@ class Tokenizer {
         return static_cast<size_t>(out - buffer.data());
     }
 
-    static char lower_ascii(char c) { return static_cast<char>(c + (static_cast<unsigned char>(c - 'A') < 26 ? 32 : 0)); }
+    static char lower_ascii(char c) {
+        return static_cast<char>(c + (static_cast<unsigned char>(c - 'A') < 26 ? 32 : 0));
+    }
 
     // Unicode's Final_Sigma as str.lower() applies it: cased, ignorable*, Σ, not followed by ignorable*, cased.
     // A line feed is neither cased nor ignorable, so the search ends with the line. Between two sigmas each character
@@ -275,7 +280,8 @@ class Tokenizer {
         const char *p = sigma;
         bool cased = false;
         while (p > text.data()) {
-            do p--;
+            do
+                p--;
             while (is_tail(*p));
             const char *q = p;
             const uint32_t c = decode(q);
@@ -308,7 +314,8 @@ class WordTable {
   public:
     explicit WordTable(size_t expected = 0) {
         size_t size = 1024;
-        while (size * 7 / 10 < expected) size *= 2;
+        while (size * 7 / 10 < expected)
+            size *= 2;
         slots_.resize(size);
     }
 
@@ -335,10 +342,11 @@ class WordTable {
         return slots_[place].value;
     }
 
-    // Room for this many words in all. Before many insertions from another table this is a must: they come in the order of
-    // their hashes, which in a table that is too small pile up in one place.
+    // Room for this many words in all. Before many insertions from another table this is a must: they come in the order
+    // of their hashes, which in a table that is too small pile up in one place.
     void reserve(size_t words) {
-        while (slots_.size() * 7 / 10 < words) grow();
+        while (slots_.size() * 7 / 10 < words)
+            grow();
     }
 
     // Calls visit(word, value) in no order worth naming; the word is followed by `spare` readable bytes or lies in an
@@ -379,7 +387,8 @@ class WordTable {
         }
 
         void load(const char *p, size_t length) {
-            // The first bytes of sixteen: a window on as many ones and then zeros. No branch, for lengths are hard to guess.
+            // The first bytes of sixteen: a window on as many ones and then zeros. No branch, for lengths are hard to
+            // guess.
             static constexpr unsigned char ones_then_zeros[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                                   255, 255, 255, 255, 255, 255, 255, 255};
             uint64_t keep[2];
@@ -431,13 +440,15 @@ class WordTable {
         for (const Slot &slot : old) {
             if (slot.length == absent) continue;
             size_t place = slot.hash & mask;
-            while (slots_[place].length != absent) place = (place + 1) & mask;
+            while (slots_[place].length != absent)
+                place = (place + 1) & mask;
             slots_[place] = slot;
         }
     }
 
     std::string_view word_of(const Slot &slot) const {
-        const char *start = slot.length <= inside ? reinterpret_cast<const char *>(&slot.first) : arena_.data() + slot.first;
+        const char *start =
+            slot.length <= inside ? reinterpret_cast<const char *>(&slot.first) : arena_.data() + slot.first;
         return {start, slot.length};
     }
 

@@ -171,6 +171,13 @@ def test_a_tokenizer_that_returns_a_string_or_a_line_feed_is_refused() -> None:
         open_corpus(iter(["a", "b"]), tokenizer=lambda line: [line, "\n" * (line == "b")])
 
 
+def test_a_tokenizer_that_is_no_function_is_refused() -> None:
+    with pytest.raises(CorpusError, match="tokenizer is a function"):
+        open_corpus(iter(["a"]), tokenizer="word")  # type: ignore[arg-type]
+    with pytest.raises(CorpusError, match="lists of tokens already"):
+        open_corpus([["a"]], tokenizer=str.split)
+
+
 def test_an_empty_file_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "empty.gz").write_bytes(gzip.compress(b""))

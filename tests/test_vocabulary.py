@@ -171,6 +171,7 @@ def test_a_saved_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
         (b"posvec vocabulary", b"other", "not a vocabulary"),
         (b"{", b"", "not a vocabulary"),
         (b'"sample"', b'"simple"', "damaged"),
+        (b'"min_count": 5', b'"min_count": -5', "damaged"),
     ],
 )
 def test_a_damaged_vocabulary_is_refused(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
@@ -185,6 +186,15 @@ def test_a_damaged_vocabulary_is_refused(tmp_path: Path, old: bytes, new: bytes,
 def test_a_missing_vocabulary_is_named() -> None:
     with pytest.raises(ModelError, match=r"there is no vocabulary nowhere\.txt"):
         Vocabulary.load("nowhere.txt")
+
+
+def test_a_vocabulary_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"cannot write the vocabulary .*nowhere"):
+        Vocabulary.from_counts({"a": 6}).save(tmp_path / "nowhere" / "v.txt")
+    (tmp_path / "v.txt").mkdir()
+    with pytest.raises(ModelError, match=r"cannot write the vocabulary .*v\.txt"):
+        Vocabulary.from_counts({"a": 6}).save(tmp_path / "v.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["v.txt"]
 
 
 def test_merging_adds_counts_and_cuts_nothing_off() -> None:

@@ -42,6 +42,10 @@ def open_corpus(
     if isinstance(source, Corpus):
         return source
     config = config or TextConfig()
+    if tokenizer is not None and not callable(tokenizer):
+        raise CorpusError(
+            f"tokenizer is a function from a line to its tokens, not {tokenizer!r}; name one in TextConfig"
+        )
     paths = _as_paths(source)
     if paths is None:
         spool, tokenized = spool_sentences(cast("Iterable[Any]", source), config.errors)

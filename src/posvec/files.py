@@ -154,8 +154,8 @@ def _decompressed(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _streams(decompressor: Callable[[], Any], raw: IO[bytes]) -> Iterator[bytes]:
-    # Not the file objects of the standard library and of zstandard: behind the first of several streams in a file, those
-    # of bz2 and xz take a damaged one for the end, and that of zstd does so with one that was cut short.
+    # Not the file objects of the standard library and of zstandard: behind the first of several streams in a file,
+    # those of bz2 and xz take a damaged one for the end, and that of zstd does so with one that was cut short.
     stream = decompressor()
     between = False
     while compressed := raw.read(_COMPRESSED_BLOCK):

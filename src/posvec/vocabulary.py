@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.cache import cache_folder, digest_of, new_entry, publish, read_meta
-from posvec.config import VocabularyConfig
+from posvec.config import Config, VocabularyConfig
 from posvec.corpus import Corpus, Progress
 from posvec.errors import CorpusError, ModelError
 from posvec.parallel import map_in_order, thread_count
@@ -68,7 +68,7 @@ class Vocabulary:
         vocabulary = _count(corpus, config, threads, progress)
         corpus.check_unchanged()
         # Counting again is cheap: a cache that cannot be written is no reason to stop here.
-        with suppress(CorpusError), new_entry(path) as temporary:
+        with suppress(CorpusError, ModelError), new_entry(path) as temporary:
             vocabulary.save(temporary / "vocabulary.txt")
             publish(temporary, path, {"name": f"vocabulary of {corpus.name}"})
         return vocabulary
@@ -155,8 +155,13 @@ class Vocabulary:
                 pairs = zip(self.words, self.counts.tolist(), strict=True)
                 file.writelines(f"{word.translate(_ESCAPES)}\t{count}\n" for word, count in pairs)
             temporary.replace(path)
+        except OSError as error:
+            raise ModelError(
+                f"cannot write the vocabulary {path}: {error.strerror}; free some space or choose another place"
+            ) from error
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
     @staticmethod
     def load(path: str | Path) -> Vocabulary:
@@ -179,7 +184,7 @@ class Vocabulary:
                 word, count = line.split("\t")
                 words.append(_unescape(word) if "\\" in word else word)
                 counts[i] = int(count)
-            config = VocabularyConfig(**header["settings"])
+            config = Config().replace(**header["settings"]).vocabulary
             total = int(header["total_words"])
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             raise ModelError(f"{path} is damaged ({error}); make it again") from error
