@@ -131,8 +131,8 @@ template <class Real> class Trainer {
             require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
         for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
-        require(options.window > 0 && options.shared_negatives > 0 && options.block > 0,
-                "window, shared_negatives and block must be positive");
+        require(options.window > 0 && options.negative_reuse > 0 && options.block > 0,
+                "window, negative_reuse and block must be positive");
     }
 
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -143,6 +143,8 @@ template <class Real> class Trainer {
                               alias.data()};
         work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out}, seed);
     }
+
+    std::uint32_t negatives() const { return options.negatives; }
 
     // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
     std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
@@ -227,7 +229,7 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
                 drawn["place"] = copied(stretch.place);
                 drawn["first"] = copied(stretch.first);
                 drawn["last"] = copied(stretch.last);
-                drawn["negatives"] = copied(stretch.negatives);
+                drawn["negatives"] = copied(stretch.negatives, self.negatives());
                 drawn["blocks"] = copied(blocks, 4);
                 return drawn;
             },
@@ -245,7 +247,7 @@ NB_MODULE(_kernel, m) {
         .def_rw("positional_dim", &Options::positional_dim)
         .def_rw("window", &Options::window)
         .def_rw("negatives", &Options::negatives)
-        .def_rw("shared_negatives", &Options::shared_negatives)
+        .def_rw("negative_reuse", &Options::negative_reuse)
         .def_rw("block", &Options::block)
         .def_rw("mean_over_words", &Options::mean_over_words)
         .def_rw("exact_gradient", &Options::exact_gradient)

@@ -234,12 +234,11 @@ template <class Real> class Trainer {
     // ---- output vectors -----------------------------------------------------------------------------------------
 
     const std::uint32_t *negatives_of(std::uint32_t t) const {
-        return draws.negatives + static_cast<std::size_t>(t / options.shared_negatives) * options.negatives;
+        return draws.negatives + static_cast<std::size_t>(t) * options.negatives;
     }
 
     void prefetch_outputs(std::uint32_t t) const {
         prefetch_row(output(draws.word[t]), stride);
-        if (t % options.shared_negatives) return;
         const std::uint32_t *negatives = negatives_of(t);
         for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_row(output(negatives[k]), stride);
     }

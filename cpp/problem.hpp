@@ -21,7 +21,7 @@ struct Options {
     std::uint32_t positional_dim = 0;     // D'
     std::uint32_t window = 0;             // c
     std::uint32_t negatives = 0;          // negative examples per masked word
-    std::uint32_t shared_negatives = 1;   // consecutive masked words that share one draw of negatives
+    std::uint32_t negative_reuse = 1;     // masked words that one draw of a negative serves
     std::uint32_t block = 1;              // masked words per block, at least; a block ends with its line if it can
     bool mean_over_words = false;         // N = context words rather than their rows
     bool exact_gradient = false;          // e is divided by N
@@ -55,7 +55,7 @@ struct Draws {
     const std::uint32_t *place;     // place in its line, from which positions are differences
     const std::uint32_t *first;
     const std::uint32_t *last;
-    const std::uint32_t *negatives; // (groups of `shared_negatives` masked words, negatives)
+    const std::uint32_t *negatives; // (size, options.negatives)
 };
 
 // A block: masked words begin .. end - 1, whose contexts lie within words first .. last.

@@ -17,7 +17,7 @@ OPTION_VALUES = {
     "score_limit": (0.0, 0.5),
     "window_sampling": ("shrink", "fixed"),
     "positions": ("kept", "text"),
-    "shared_negatives": (1, 3),
+    "negative_reuse": (1, 3),
 }
 DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
 
@@ -25,13 +25,17 @@ DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
 class Problem:
     """A small random model and text, the same for the kernel and for the reference."""
 
-    def __init__(self, dim=40, positional_dim=20, window=4, words=30, subwords=True, dtype=np.float64, seed=0, **options):
+    def __init__(
+        self, dim=40, positional_dim=20, window=4, words=30, subwords=True, dtype=np.float64, seed=0, **options
+    ):
         self.rng = np.random.default_rng(seed)
         self.options = {**DEFAULTS, **options}
         self.dim, self.positional_dim, self.window, self.words, self.dtype = dim, positional_dim, window, words, dtype
         buckets = 40 if subwords else 0
         self.rows = [
-            np.concatenate([[w], words + self.rng.integers(0, buckets, self.rng.integers(1, 6))]) if buckets else np.array([w])
+            np.concatenate([[w], words + self.rng.integers(0, buckets, self.rng.integers(1, 6))])
+            if buckets
+            else np.array([w])
             for w in range(words)
         ]
         self.input = self.table(words + buckets)
@@ -55,7 +59,7 @@ class Problem:
     def kernel_options(self, block):
         o = _kernel.Options()
         o.dim, o.positional_dim, o.window, o.negatives, o.block = self.dim, self.positional_dim, self.window, 5, block
-        o.shared_negatives = self.options["shared_negatives"]
+        o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
         o.exact_gradient = self.options["input_gradient"] == "exact"
         o.summed_positional = self.options["positional_gradient"] == "summed"
@@ -78,8 +82,7 @@ class Problem:
 
     def draws(self, seed=7, block=16):
         drawn = self.trainer(block).draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
-        drawn["negatives"] = drawn["negatives"].reshape(-1, 5)
-        return reference.Draws(**drawn, shared_negatives=self.options["shared_negatives"])
+        return reference.Draws(**drawn)
 
     def parameters(self):
         return reference.Parameters(
@@ -121,7 +124,7 @@ def changed_options():
     for name, values in OPTION_VALUES.items():
         yield {name: values[1]}
     for mean, gradient, positions in itertools.product(("rows", "words"), ("undivided", "exact"), ("kept", "text")):
-        yield {"context_mean": mean, "input_gradient": gradient, "positions": positions, "shared_negatives": 2}
+        yield {"context_mean": mean, "input_gradient": gradient, "positions": positions, "negative_reuse": 2}
     yield {name: values[1] for name, values in OPTION_VALUES.items()}
 
 
@@ -132,7 +135,8 @@ def test_kernel_equals_the_reference(model, options):
     draws, expected = problem.draws(), problem.parameters()
     assert len(draws.blocks) > 3
     losses = sum(
-        reference.train_block(expected, draws, block, 0.1, problem.reference_options()) for block in range(len(draws.blocks))
+        reference.train_block(expected, draws, block, 0.1, problem.reference_options())
+        for block in range(len(draws.blocks))
     )
     tokens, masked_words, loss = problem.train()
     assert (tokens, masked_words) == (len(problem.ids), sum(bool(draws.context(t)) for t in range(len(draws.word))))
@@ -155,7 +159,9 @@ def test_kernel_equals_the_reference_for_any_size(dim, share, window):
 @pytest.mark.parametrize("model", MODELS)
 def test_block_cached_step_equals_the_papers_step_where_words_share_no_rows(model):
     problem = distinct_words(Problem(**MODELS[model], words=100))
-    problem.rows = [np.array([w, problem.words + w]) for w in range(problem.words)] if "general" != model else problem.rows
+    problem.rows = (
+        [np.array([w, problem.words + w]) for w in range(problem.words)] if model != "general" else problem.rows
+    )
     problem.input = problem.table(2 * problem.words)
     draws, expected = problem.draws(), problem.parameters()
     for t in range(len(draws.word)):
@@ -171,7 +177,9 @@ def test_block_cached_step_equals_the_papers_step_where_words_share_no_rows(mode
 
 @pytest.mark.parametrize("mean", ["rows", "words"])
 def test_exact_updates_are_the_numerical_gradient_of_the_loss(mean):
-    problem = Problem(positional_dim=20, input_gradient="exact", positional_gradient="summed", context_mean=mean, seed=3)
+    problem = Problem(
+        positional_dim=20, input_gradient="exact", positional_gradient="summed", context_mean=mean, seed=3
+    )
     problem.rows = [np.array([w, problem.words + w % 7]) for w in range(problem.words)]
     problem.ids, problem.lines = np.arange(2, 5, dtype=np.uint32) + 4, np.array([0, 3], np.uint64)
     draws = problem.draws()
@@ -218,7 +226,11 @@ def test_kernel_with_exact_gradient_descends_the_numerical_gradient():
     lr = 1e-7
     problem.train(lr=lr)
     checked = 0
-    for name, table in (("input_vectors", problem.input), ("output_vectors", problem.output), ("positional_vectors", problem.positional)):
+    for name, table in (
+        ("input_vectors", problem.input),
+        ("output_vectors", problem.output),
+        ("positional_vectors", problem.positional),
+    ):
         old = getattr(before, name)
         step = (table[:, : old.shape[1]] - old) / -lr
         for index in [*zip(*np.nonzero(np.abs(step) > 1e-4), strict=True)][::23]:

@@ -1,11 +1,11 @@
 """posvec: word vectors that know where words stand.
 
-    import posvec
+import posvec
 
-    model = posvec.train("corpus.txt.gz", "constrained", threads=8)
-    model.save("model")
-    model.vectors.most_similar("cat")
-    model.predict_masked("unlike dogs cats [MASK]")
+model = posvec.train("corpus.txt.gz", "constrained", threads=8)
+model.save("model")
+model.vectors.most_similar("cat")
+model.predict_masked("unlike dogs cats [MASK]")
 """
 
 from __future__ import annotations
@@ -33,7 +33,23 @@ _PUBLIC = {
     "resume": "posvec.pipeline",
     "train": "posvec.pipeline",
 }
-__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+__all__ = [
+    "Config",
+    "ConfigError",
+    "CorpusError",
+    "Model",
+    "ModelError",
+    "PosvecError",
+    "StopTraining",
+    "TrainingError",
+    "TrainingReport",
+    "Vocabulary",
+    "WordVectors",
+    "load",
+    "make_config",
+    "resume",
+    "train",
+]
 
 if TYPE_CHECKING:
     from posvec.config import Config, make_config

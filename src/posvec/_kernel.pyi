@@ -33,3 +33,74 @@ def subword_rows(
     buckets: int,
     known: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]: ...
+
+PAD: int
+
+class Options:
+    dim: int
+    positional_dim: int
+    window: int
+    negatives: int
+    negative_reuse: int
+    block: int
+    mean_over_words: bool
+    exact_gradient: bool
+    summed_positional: bool
+    train_positions: bool
+    shrink: bool
+    text_positions: bool
+    score_limit: float
+    def __init__(self) -> None: ...
+
+class Workspace:
+    def __init__(self) -> None: ...
+
+class DoubleWorkspace:
+    def __init__(self) -> None: ...
+
+class Trainer:
+    def __init__(
+        self,
+        input: NDArray[np.float32],
+        output: NDArray[np.float32],
+        positional: NDArray[np.float32],
+        row_begin: NDArray[np.uint64],
+        rows: NDArray[np.uint32],
+        keep: NDArray[np.float32],
+        alias_probability: NDArray[np.float32],
+        alias: NDArray[np.uint32],
+        options: Options,
+        cpu: str = "",
+    ) -> None: ...
+    def train(
+        self,
+        workspace: Workspace,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        lr: float,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+    ) -> tuple[int, int, float]: ...
+    def draw(
+        self,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+    ) -> dict[str, NDArray[np.uint32]]: ...
+
+def mean_rows(
+    table: NDArray[np.float32],
+    row_begin: NDArray[np.uint64],
+    rows: NDArray[np.uint32],
+    begin: int,
+    end: int,
+    means: NDArray[np.float32],
+) -> None: ...
+def cpu_levels() -> list[str]: ...

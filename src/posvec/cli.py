@@ -88,8 +88,12 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
 @click.option("--model", type=click.Choice(list(MODELS)), default="constrained", show_default=True)
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="JSON file of settings, as in config.json")
+@click.option(
+    "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults"
+)
+@click.option(
+    "--config", "config_file", type=click.Path(path_type=Path), help="JSON file of settings, as in config.json"
+)
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
 @click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
 @click.option("--overwrite", is_flag=True, help="replace a model that is already there")
@@ -107,9 +111,10 @@ def train(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - for standard input, or python-docs.
+    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - or python-docs.
 
-    One sentence per line. Press Ctrl-C to stop and save; posvec resume goes on.
+    One sentence per line; - is standard input, python-docs an embedded corpus.
+    Press Ctrl-C to stop and save; posvec resume goes on.
     """
     from posvec.pipeline import train as run
 
@@ -117,7 +122,7 @@ def train(
     config = _read_config(config_file).replace(**given) if config_file else None
     with _training(quiet, output) as (display, console):
         trained = run(
-            list(corpus),
+            [Path(name) for name in corpus],
             model,
             preset=preset,
             config=config,
@@ -132,8 +137,8 @@ def train(
         _print_report(console, trained, output)
         if trained.report and trained.report.tokens < SMALL_CORPUS and preset != "small" and not config_file:
             console.print(
-                f"The corpus has {trained.report.tokens:,} words; below {SMALL_CORPUS:,} the settings of --preset small "
-                f"usually give better vectors.",
+                f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
+                "usually gives better vectors.",
                 highlight=False,
             )
 
@@ -151,7 +156,7 @@ def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: boo
     from posvec.pipeline import resume as run
 
     with _training(quiet, model) as (display, console):
-        trained = run(model, list(corpus) or None, threads=threads, display=display)
+        trained = run(model, [Path(name) for name in corpus] or None, threads=threads, display=display)
     if not quiet:
         _print_report(console, trained, model)
 
@@ -173,14 +178,14 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 
 @commands.command()
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary"
+)
 @click.option("--overwrite", is_flag=True, help="replace a file that is already there")
 @click.option("--top", type=int, default=20, show_default=True, help="print this many of the most frequent words")
 @click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)
 @settings("text", "vocabulary")
-def vocab(
-    corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any
-) -> None:
+def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any) -> None:
     """Count the words of CORPUS and show the vocabulary that a model would have.
 
     CORPUS may also be a model's folder or a saved vocabulary.
@@ -189,9 +194,9 @@ def vocab(
 
     if output and output.exists() and not overwrite:
         raise ModelError(f"{output} exists already; choose another name or add --overwrite")
-    with _display(quiet=False) as (display, console):
+    with _display(quiet=False) as (display, _):
         vocabulary = _saved_vocabulary(corpus) or count(
-            list(corpus), Config().replace(**_given(values), threads=threads), display
+            [Path(name) for name in corpus], Config().replace(**_given(values), threads=threads), display
         )
     if output:
         vocabulary.save(output)
@@ -210,7 +215,9 @@ def neighbors(model: Path, words: tuple[str, ...], topn: int, as_json: bool) -> 
     vectors = Model.load(model).vectors
     found = {word: vectors.most_similar(word, topn=topn) for word in words}
     if as_json:
-        click.echo(json.dumps({word: [each._asdict() for each in near] for word, near in found.items()}, ensure_ascii=False))
+        click.echo(
+            json.dumps({word: [each._asdict() for each in near] for word, near in found.items()}, ensure_ascii=False)
+        )
         return
     _print_neighbors(_console(), vectors, found)
 
@@ -231,7 +238,9 @@ def list_cache() -> None:
         table.add_row(entry.name, _size(entry.bytes), f"{entry.created:%Y-%m-%d %H:%M}")
     console = _console()
     console.print(table)
-    console.print(f"{len(entries)} entries, {_size(sum(entry.bytes for entry in entries))} in {cache_folder()}", highlight=False)
+    console.print(
+        f"{len(entries)} entries, {_size(sum(entry.bytes for entry in entries))} in {cache_folder()}", highlight=False
+    )
 
 
 @cache.command("clear")
@@ -296,8 +305,8 @@ def _print_report(console: Console, model: Model, output: Path) -> None:
                   f"c = {model.config.model.window}"),
         ("vocabulary", f"{report.vocabulary:,} words, {len(model.rows.bucket_ids):,} n-gram rows"),
         ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
-        ("counting, encoding", f"{report.counting_seconds:.1f} s, {report.encoding_seconds:.1f} s"),
-        ("initializing", f"{report.initializing_seconds:.1f} s"),
+        ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
+        ("initializing", f"{report.before.initializing:.1f} s"),
         ("training", f"{report.seconds:.1f} s on {report.threads} threads"),
         ("speed", f"{report.words_per_second:,.0f} words/s"),
         ("loss", f"{report.loss:.4f}"),

@@ -65,7 +65,8 @@ class ModelConfig:
         "sqrt_normal", "initial values of positional features and positional vectors"
     )
     context_mean: Literal["rows", "words"] = _setting(
-        "rows", "N of the context vector's 1/N: rows counts every word's rows (its own and its n-grams'), words the words"
+        "rows",
+        "N of the context vector's 1/N: rows counts every word's rows (its own and its n-grams'), words the words",
     )
 
 
@@ -93,7 +94,9 @@ class TrainingConfig:
     score_limit: float = _setting(
         6.0, "an example whose score lies outside +-limit gives no update, as in word2vec and gensim; 0: no limit"
     )
-    shared_negatives: int = _setting(1, "this many consecutive masked words share one draw of negatives")
+    negative_reuse: int = _setting(
+        1, "masked words that one draw of a negative serves: more is faster, up to a point as accurate"
+    )
     seed: int = _setting(1, "seed of every random draw")
     threads: int = _setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
     validation: float = _setting(0.0, "share of lines held out of training to measure a validation loss per epoch")
@@ -116,7 +119,9 @@ class Config:
         groups = {group: getattr(self, group) for group in GROUPS}
         for name, value in settings.items():
             if name not in SETTINGS:
-                raise ConfigError(f"there is no setting {name!r}{_nearest(name)}; posvec train --help lists all of them")
+                raise ConfigError(
+                    f"there is no setting {name!r}{_nearest(name)}; posvec train --help lists all of them"
+                )
             group = SETTINGS[name].group
             groups[group] = dataclasses.replace(groups[group], **{name: SETTINGS[name].check(value)})
         return _check(Config(**groups))
@@ -210,8 +215,8 @@ MODELS: dict[str, dict[str, Any]] = {
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
     "paper": {"context_mean": "words", "subsampling": "paper", "initializer": "sqrt_normal", "score_limit": 0.0},
-    "as-run": {"initializer": "sqrt_normal_as_run", "shared_negatives": 1},
-    "fasttext": {"negative_exponent": 0.5, "score_limit": 0.0, "shared_negatives": 1, "sample": 1e-4},
+    "as-run": {"initializer": "sqrt_normal_as_run", "negative_reuse": 1},
+    "fasttext": {"negative_exponent": 0.5, "score_limit": 0.0, "negative_reuse": 1, "sample": 1e-4},
     "small": {"dim": 100, "buckets": 200_000, "sample": 1e-3, "min_count": 3, "epochs": 10},
 }
 
@@ -250,7 +255,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "final_lr": (0, math.inf),
     "negatives": (1, 10_000),
     "score_limit": (0, math.inf),
-    "shared_negatives": (1, 2**16),
+    "negative_reuse": (1, 2**16),
     "seed": (0, 2**63 - 1),
     "threads": (0, 2**10),
     "validation": (0, 0.5),
@@ -268,8 +273,8 @@ def _check(config: Config) -> Config:
     model, subwords, training = config.model, config.subwords, config.training
     if model.positional_dim > model.dim:
         raise ConfigError(
-            f"positional_dim (D' = {model.positional_dim}) is more than dim (D = {model.dim}): only features that exist "
-            f"can be reweighted; lower positional_dim or raise dim"
+            f"positional_dim (D' = {model.positional_dim}) is more than dim (D = {model.dim}): only features that "
+            f"exist can be reweighted; lower positional_dim or raise dim"
         )
     if subwords.subwords and subwords.min_n > subwords.max_n:
         raise ConfigError(f"min_n ({subwords.min_n}) is more than max_n ({subwords.max_n}); swap them")

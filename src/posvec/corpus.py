@@ -74,6 +74,10 @@ class Corpus:
         self.errors = config.errors
         self.size_hint = sum(part.size for part in parts)
         """Bytes to read, compressed as they are."""
+        self.paths: list[str] = []
+        """Where to find the same text again: the absolute paths of its files, or none if it is not all in files."""
+        if all(isinstance(part, _File) for part in parts):
+            self.paths = [str(Path(part.name).absolute()) for part in parts]
         self._parts = parts
         if not self.size_hint:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")

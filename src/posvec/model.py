@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import mmap
 import os
@@ -73,7 +74,7 @@ class Model:
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
-        """A model with initial values, ready to be trained. ``bucket_ids`` keeps the order of an earlier model's rows."""
+        """A model with initial values. ``bucket_ids`` keeps the order of an earlier model's rows."""
         rows = build_rows(vocabulary, config.subwords, bucket_ids)
         shape = config.model
         input_vectors = padded_table(rows.table_rows, shape.dim)
@@ -92,7 +93,9 @@ class Model:
     def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
         """A copy with more words, to be trained further: everything learnt is kept, new rows get initial values."""
         if self.config.model != dataclasses.replace(config.model, initializer=self.config.model.initializer):
-            raise ModelError("a model keeps its dim, positional_dim, window and context_mean when it is trained further")
+            raise ModelError(
+                "a model keeps its dim, positional_dim, window and context_mean when it is trained further"
+            )
         grown = Model.create(config, vocabulary, self.rows.bucket_ids)
         places = np.array([vocabulary.index[word] for word in self.vocabulary.words])
         old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)
@@ -106,11 +109,13 @@ class Model:
         """This model if its tables can be written, else a copy in memory: a loaded model is mapped read-only."""
         if is_padded(self.input_vectors) and self.input_vectors.flags.writeable:
             return self
-        copy = [padded_table(*table.shape) for table in (self.input_vectors, self.output_vectors)]
-        for table, source in zip(copy, (self.input_vectors, self.output_vectors), strict=True):
-            table[:] = source
+        input_vectors = padded_table(*self.input_vectors.shape)
+        output_vectors = padded_table(*self.output_vectors.shape)
+        input_vectors[:], output_vectors[:] = self.input_vectors, self.output_vectors
         positional = self.positional_vectors.copy()
-        return Model(self.config, self.vocabulary, self.rows, *copy, positional, self.report, self.state)
+        return Model(
+            self.config, self.vocabulary, self.rows, input_vectors, output_vectors, positional, self.report, self.state
+        )
 
     # ---- what the model knows ---------------------------------------------------------------------------------
 
@@ -181,9 +186,15 @@ class Model:
         """The context words of the gap, each with its position."""
         words = self._split(sentence)
         if words.count(MASK) != 1:
-            raise PosvecError(f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}")
+            raise PosvecError(
+                f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
+            )
         holding = self.config.training.positions == "text"
-        words = [word for word in words if word in (MASK, PAD_WORD) or holding or word in self.vectors or self.vectors.oov(word)]
+        words = [
+            word
+            for word in words
+            if word in (MASK, PAD_WORD) or holding or word in self.vectors or self.vectors.oov(word)
+        ]
         gap, window = words.index(MASK), self.config.model.window
         context = [
             (word, place - gap)
@@ -200,7 +211,9 @@ class Model:
         tokenizer = get_tokenizer(self.config.text.tokenizer)
         words: list[str] = []
         for part in re.split(r"(\[MASK\]|\[PAD\])", sentence):
-            words += [part] if part in (MASK, PAD_WORD) else [w for line in tokenizer.split(part.encode()) for w in line]
+            words += (
+                [part] if part in (MASK, PAD_WORD) else [w for line in tokenizer.split(part.encode()) for w in line]
+            )
         return words
 
     # ---- storage ----------------------------------------------------------------------------------------------
@@ -237,7 +250,7 @@ class Model:
         try:
             config = Config.from_dict(folder.config["settings"])
             report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
-            state = TrainingState(**folder.config["state"]) if folder.config["state"] else None
+            state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"{Path(path) / 'config.json'} is damaged ({error}); restore it from a copy") from error
         vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
@@ -254,7 +267,9 @@ class Model:
         for name, (dtype, size) in expected.items():
             tensor = tensors.get(name)
             if tensor is None or tensor.dtype != dtype or tensor.shape != size:
-                raise ModelError(f"{folder.files['model.safetensors']} does not fit its config.json: {name} is not {size}")
+                raise ModelError(
+                    f"{folder.files['model.safetensors']} does not fit its config.json: {name} is not {size}"
+                )
         return Model(
             config,
             vocabulary,
@@ -282,16 +297,18 @@ def padded_table(rows: int, dim: int) -> Floats:
     stride = -(-dim // PAD) * PAD
     memory = mmap.mmap(-1, max(1, rows * stride * 4))
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        try:
+        with contextlib.suppress(OSError):  # a system without them
             memory.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:
-            pass  # a kernel without them
     table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
     return table
 
 
 def is_padded(table: Floats) -> bool:
-    return table.strides[0] % (PAD * 4) == 0 and table.strides[0] - table.shape[1] * 4 < PAD * 4 and table.ctypes.data % 64 == 0
+    return (
+        table.strides[0] % (PAD * 4) == 0
+        and table.strides[0] - table.shape[1] * 4 < PAD * 4
+        and table.ctypes.data % 64 == 0
+    )
 
 
 def kernel_view(table: Floats) -> Floats:

@@ -18,12 +18,11 @@ from posvec.datasets import DATASETS, dataset
 from posvec.encoding import EncodedCorpus, encode
 from posvec.errors import ConfigError, ModelError, TrainingError
 from posvec.model import Model
-from posvec.reports import TrainingState
+from posvec.reports import Preparation, TrainingState
 from posvec.storage import check_output
 from posvec.training import Callback
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
-
 
 Result = TypeVar("Result")
 
@@ -53,8 +52,8 @@ def train(
 
     ``corpus``: files, folders, globs, "-", the name of an embedded corpus, or an iterable of sentences or token lists.
     ``model``: general, subword, positional or constrained; ``preset`` and ``settings`` change the defaults of
-    :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder to save the model in, and checkpoints while it
-    trains. ``vocabulary``: one counted before. ``start``: a model to train further, whose vocabulary grows by new words.
+    :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder for the model, and for checkpoints while it
+    trains. ``vocabulary``: one counted before. ``start``: a model to train further; its vocabulary grows by new words.
     """
     if callable(tokenizer):
         custom = tokenizer
@@ -74,8 +73,8 @@ def train(
         counting, words = _timed(lambda: _vocabulary(opened, config, vocabulary, base, display))
         encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
         initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
-        times = {"counting_seconds": counting, "encoding_seconds": encoding, "initializing_seconds": initializing}
-        return _train(created, encoded, opened.paths, times, output, overwrite, [display, *callbacks])
+        before = Preparation(counting, encoding, initializing)
+        return _train(created, encoded, opened.paths, before, output, overwrite, [display, *callbacks])
 
 
 def resume(
@@ -95,23 +94,22 @@ def resume(
     state = model.state
     if state is None:
         raise ModelError(
-            f"training of {Path(path)} is complete, there is nothing to resume; posvec train --start {Path(path)} trains "
-            f"it further on more text"
+            f"training of {Path(path)} is complete, there is nothing to resume; to train it further on more text, use "
+            f"posvec train --start {Path(path)}"
         )
     if threads is not None:
         model.config = model.config.replace(threads=threads)
     if corpus is None and not state.sources:
         raise ModelError(f"the corpus of {Path(path)} did not come from files; give it again to resume")
     display = display or Silent()
-    with _open(state.sources if corpus is None else corpus, model.config, None) as opened:
+    with _open([Path(each) for each in state.sources] if corpus is None else corpus, model.config, None) as opened:
         encoded = _encode(opened, model.vocabulary, model.config, display)
         if encoded.digest != state.corpus:
             raise ModelError(
                 f"the corpus {opened.name} has changed since training of {Path(path)} was interrupted; restore it, or "
                 f"train a new model"
             )
-        times = {name: getattr(state, name) for name in ("counting_seconds", "encoding_seconds", "initializing_seconds")}
-        return _train(model.trainable(), encoded, opened.paths, times, path, True, [display, *callbacks])
+        return _train(model.trainable(), encoded, opened.paths, state.before, path, True, [display, *callbacks])
 
 
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
@@ -139,10 +137,11 @@ class Silent:
 
 
 def _open(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None) -> Corpus:
-    names = [source] if isinstance(source, str) else source
-    if isinstance(names, list | tuple) and len(names) == 1 and names[0] in DATASETS and not Path(names[0]).exists():
-        opened = open_corpus(dataset(names[0]), config.text, tokenizer)
-        opened.name, opened.paths = names[0], [names[0]]
+    names: object = [source] if isinstance(source, str | Path) else source
+    name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
+    if name in DATASETS and not Path(name).exists():
+        opened = open_corpus(dataset(name), config.text, tokenizer)
+        opened.name, opened.paths = name, [name]
         return opened
     return open_corpus(source, config.text, tokenizer)
 
@@ -156,7 +155,9 @@ def _vocabulary(
 ) -> Vocabulary:
     if given is not None:
         if start is not None:
-            raise ConfigError("a model that is trained further brings its own vocabulary; leave out vocabulary or start")
+            raise ConfigError(
+                "a model that is trained further brings its own vocabulary; leave out vocabulary or start"
+            )
         vocabulary = given if isinstance(given, Vocabulary) else Vocabulary.load(Path(given))
         return Vocabulary(vocabulary.words, vocabulary.counts, vocabulary.total_words, config.vocabulary)
     with display.stage("counting") as progress:
@@ -173,7 +174,7 @@ def _train(
     model: Model,
     encoded: EncodedCorpus,
     sources: list[str],
-    times: dict[str, float],
+    before: Preparation,
     output: str | os.PathLike[str] | None,
     overwrite: bool,
     callbacks: Sequence[Callback],
@@ -184,12 +185,12 @@ def _train(
         nonlocal saved_here
         assert output is not None
         _check_finite(model)
-        model.state = dataclasses.replace(state, sources=sources, **times)
+        model.state = dataclasses.replace(state, sources=sources, before=before)
         model.save(output, overwrite=saved_here)
         saved_here = True
 
     report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
-    model.report = dataclasses.replace(report, **times)
+    model.report = dataclasses.replace(report, before=before)
     model.state = None
     if output is not None:
         _check_finite(model)

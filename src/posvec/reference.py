@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+Floats = NDArray[np.floating[Any]]
 MICRO_BATCH = 8  # kMicroBatch of cpp/problem.hpp
 
 
@@ -27,7 +28,7 @@ class Parameters:
     input_vectors: Floats
     output_vectors: Floats
     positional_vectors: Floats
-    rows: Sequence[NDArray[np.integer]]
+    rows: Sequence[NDArray[np.integer[Any]]]
 
     @property
     def window(self) -> int:
@@ -36,7 +37,8 @@ class Parameters:
     @property
     def eager(self) -> int:
         """Features updated within a micro-batch rather than after it: the positional ones, filled up to 16."""
-        return min(self.input_vectors.shape[1], -(-self.positional_vectors.shape[1] // 16) * 16)
+        dim, positional_dim = int(self.input_vectors.shape[1]), int(self.positional_vectors.shape[1])
+        return min(dim, -(-positional_dim // 16) * 16)
 
     def weights(self, position: int) -> Floats:
         """[d_p, 1, ..., 1]: the weight of each of the D features of the word at a position."""
@@ -62,7 +64,8 @@ def position_row(position: int, window: int) -> int:
 
 
 def sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-x))
+    probabilities: Floats = 1 / (1 + np.exp(-x))
+    return probabilities
 
 
 def context_size(parameters: Parameters, words: Sequence[int], options: Options) -> int:
@@ -75,7 +78,8 @@ def context_vector(parameters: Parameters, words: Sequence[int], positions: Sequ
     total = np.zeros_like(parameters.input_vectors[0])
     for word, position in zip(words, positions, strict=True):
         total += parameters.weights(position) * parameters.input_vectors[parameters.rows[word]].sum(0)
-    return total / context_size(parameters, words, options)
+    mean: Floats = total / context_size(parameters, words, options)
+    return mean
 
 
 def loss(scores: Floats) -> float:
@@ -86,7 +90,7 @@ def loss(scores: Floats) -> float:
 
 def step_sizes(scores: Floats, lr: float, options: Options) -> Floats:
     """g = lr (y - sigma(s)), none where the score is beyond the limit."""
-    steps = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
+    steps: Floats = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
     if options.score_limit:
         steps[np.abs(scores) > options.score_limit] = 0
     return steps
@@ -138,13 +142,12 @@ def train_step(
 class Draws:
     """What the kernel drew (``Trainer.draw``): kept words, their places, windows, negatives and blocks."""
 
-    word: NDArray[np.integer]
-    place: NDArray[np.integer]
-    first: NDArray[np.integer]
-    last: NDArray[np.integer]
-    negatives: NDArray[np.integer]  # (groups, negatives)
-    blocks: NDArray[np.integer]  # (blocks, 4): begin, end, first, last
-    shared_negatives: int = 1
+    word: NDArray[np.integer[Any]]
+    place: NDArray[np.integer[Any]]
+    first: NDArray[np.integer[Any]]
+    last: NDArray[np.integer[Any]]
+    negatives: NDArray[np.integer[Any]]  # (masked words, negatives)
+    blocks: NDArray[np.integer[Any]]  # (blocks, 4): begin, end, first, last
 
     def context(self, t: int) -> list[int]:
         return [m for m in range(self.first[t], self.last[t] + 1) if m != t]
@@ -190,7 +193,7 @@ def _train_micro_batch(
         for m, word in zip(context, words, strict=True):
             total += parameters.weights(_position(draws, m, t)) * sums[word]
             total[plain] += counts[word] * moves[m][plain]  # what this micro-batch has done to it so far
-        negatives = [int(word) for word in draws.negatives[t // draws.shared_negatives]]
+        negatives = [int(word) for word in draws.negatives[t]]
         error, each = update_outputs(parameters, int(draws.word[t]), negatives, total / size, lr, options)
         value += each
         if options.input_gradient == "exact":

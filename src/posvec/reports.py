@@ -31,6 +31,15 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """What came before training, in seconds."""
+
+    counting: float = 0.0
+    encoding: float = 0.0
+    initializing: float = 0.0
+
+
+@dataclass(frozen=True)
 class EpochReport:
     """One pass over the corpus."""
 
@@ -41,7 +50,7 @@ class EpochReport:
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """What was trained, how long it took and how well it fits. Times of counting and encoding stand beside training's."""
+    """What was trained, how long it took and how well it fits."""
 
     config: Config
     loss: float
@@ -57,9 +66,7 @@ class TrainingReport:
     vocabulary: int
     threads: int
     epochs: tuple[EpochReport, ...]
-    counting_seconds: float = 0.0
-    encoding_seconds: float = 0.0
-    initializing_seconds: float = 0.0
+    before: Preparation = Preparation()
     stopped_early: bool = False
 
     @property
@@ -78,7 +85,8 @@ class TrainingReport:
     @staticmethod
     def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
         epochs = tuple(EpochReport(**epoch) for epoch in values["epochs"])
-        return TrainingReport(config=config, **{**values, "epochs": epochs})
+        before = Preparation(**values["before"])
+        return TrainingReport(config=config, **{**values, "epochs": epochs, "before": before})
 
 
 @dataclass(frozen=True)
@@ -99,9 +107,11 @@ class TrainingState:
     epoch_loss: float
     epoch_seconds: float
     epochs: list[dict[str, Any]]
-    counting_seconds: float = 0.0
-    encoding_seconds: float = 0.0
-    initializing_seconds: float = 0.0
+    before: Preparation = Preparation()
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> TrainingState:
+        return TrainingState(**{**values, "before": Preparation(**values["before"])})

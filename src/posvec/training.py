@@ -1,8 +1,8 @@
 """The training loop: stretches of lines over threads, learning rate, loss, callbacks, validation, checkpoints.
 
-Python owns time, the kernel owns arithmetic: a worker thread asks the kernel, with the GIL released, to train one stretch
-of lines at one learning rate; everything else happens between such calls. What a stretch draws follows from the seed
-and its number, and its learning rate from its place, so that training can stop and go on after any of them.
+Python owns time, the kernel owns arithmetic: a worker thread asks the kernel, with the GIL released, to train one
+stretch of lines at one learning rate; everything else happens between such calls. What a stretch draws follows from the
+seed and its number, and its learning rate from its place, so that training can stop and go on after any of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def kernel_options(config: Config) -> _kernel.Options:
     model, training = config.model, config.training
     options = _kernel.Options()
     options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
-    options.negatives, options.shared_negatives = training.negatives, training.shared_negatives
+    options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
     options.block = _BLOCK
     options.mean_over_words = model.context_mean == "words"
     options.exact_gradient = training.input_gradient == "exact"

@@ -49,7 +49,9 @@ class WordVectors:
             return vector
         rows = self._rows.rows_of(word)
         if not len(rows):
-            raise PosvecError(f"there is no vector for {word!r}: it is not in the vocabulary and no n-gram of it is known")
+            raise PosvecError(
+                f"there is no vector for {word!r}: it is not in the vocabulary and no n-gram of it is known"
+            )
         mean: Floats = self._input_vectors[rows].mean(0)
         return mean
 
@@ -104,7 +106,7 @@ class WordVectors:
 
     @cached_property
     def _norms(self) -> Floats:
-        norms = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
+        norms: Floats = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
         norms[norms == 0] = 1
         return norms
 

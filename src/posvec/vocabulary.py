@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
+from posvec.atomic import replacing
 from posvec.cache import cache_folder, digest_of, new_entry, publish, read_meta
 from posvec.config import Config, VocabularyConfig
 from posvec.corpus import Corpus, Progress
@@ -140,7 +140,11 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write a text file: a header in JSON, then a word, a tab and its count in each line."""
-        path = Path(path)
+        with replacing(path) as stream:
+            self.dump(stream)
+
+    def dump(self, stream: IO[bytes]) -> None:
+        """Write the same to an open file."""
         header = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -148,20 +152,9 @@ class Vocabulary:
             "total_words": self.total_words,
             "settings": dataclasses.asdict(self.config),
         }
-        temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-        try:
-            with temporary.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(json.dumps(header) + "\n")
-                pairs = zip(self.words, self.counts.tolist(), strict=True)
-                file.writelines(f"{word.translate(_ESCAPES)}\t{count}\n" for word, count in pairs)
-            temporary.replace(path)
-        except OSError as error:
-            raise ModelError(
-                f"cannot write the vocabulary {path}: {error.strerror}; free some space or choose another place"
-            ) from error
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        stream.write(json.dumps(header).encode() + b"\n")
+        for word, count in zip(self.words, self.counts.tolist(), strict=True):
+            stream.write(f"{word.translate(_ESCAPES)}\t{count}\n".encode())
 
     @staticmethod
     def load(path: str | Path) -> Vocabulary:
