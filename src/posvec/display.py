@@ -105,6 +105,5 @@ def format_seconds(seconds: float) -> str:
 
 
 def _epoch_line(progress: Progress) -> str:
-    number = progress.epochs if progress.share >= 1 else progress.epoch - 1
     validation = "" if progress.validation_loss is None else f"  validation loss {progress.validation_loss:.4f}"
-    return f"epoch {number}/{progress.epochs}: loss {progress.loss:.4f}{validation}"
+    return f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}{validation}"

@@ -134,7 +134,7 @@ class _Run:
         self.per_epoch = len(self.stretches) - 1
         self.all_epochs = _Tally()
         self.epoch = _Tally()
-        self.recent: deque[tuple[float, int, int, float]] = deque(maxlen=200)
+        self.recent: deque[tuple[int, float]] = deque(maxlen=200)  # of which the loss shown is the mean
         self.epochs: list[EpochReport] = []
         self.next_stretch = 0
         self.seconds = self.epoch_seconds = 0.0
@@ -213,12 +213,12 @@ class _Run:
             raise TrainingError(self._overflow())
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
-        self.recent.append((self.seconds, words, masked_words, loss))
+        self.recent.append((masked_words, loss))
 
     def _end_epoch(self) -> None:
         self.epochs.append(EpochReport(self.epoch.mean_loss, self._validate(), self.epoch_seconds))
         self.epoch, self.epoch_seconds = _Tally(), 0.0
-        progress = self.progress()
+        progress = dataclasses.replace(self.progress(), epoch=len(self.epochs), loss=self.epochs[-1].loss)
         for callback in self.callbacks:
             callback.on_epoch(progress)
 
@@ -243,9 +243,8 @@ class _Run:
 
     def progress(self) -> Progress:
         share = min(1.0, self.all_epochs.words / max(1, self._words_to_train()))
-        (first, *_), (last, *_) = (self.recent[0], self.recent[-1]) if self.recent else ((0.0,), (0.0,))
-        words, masked, loss = (sum(entry[i] for entry in self.recent) for i in (1, 2, 3))
-        speed = words / (last - first) if last > first else self.all_epochs.words / max(self.seconds, 1e-9)
+        masked = sum(masked for masked, _ in self.recent)
+        speed = self.all_epochs.words / max(self.seconds, 1e-3)
         return Progress(
             epoch=min(len(self.epochs) + 1, self.config.training.epochs),
             epochs=self.config.training.epochs,
@@ -254,7 +253,7 @@ class _Run:
             seconds=self.seconds,
             words_per_second=speed,
             seconds_left=(1 - share) * self._words_to_train() / max(speed, 1e-9),
-            loss=loss / masked if masked else 0.0,
+            loss=sum(loss for _, loss in self.recent) / masked if masked else 0.0,
             lr=learning_rate(self.config, share),
             validation_loss=self.epochs[-1].validation_loss if self.epochs else None,
         )
