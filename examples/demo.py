@@ -1,0 +1,67 @@
+"""Train the constrained positional model on the documentation inside Python and NumPy, and look at what it learnt."""
+
+from __future__ import annotations
+
+import posvec
+from rich import box
+from rich.columns import Columns
+from rich.console import Console
+from rich.table import Table
+
+from posvec.display import make_display
+
+WORDS = ["list", "function", "returns", "file", "integer", "error"]
+SENTENCES = [
+    "return the number of [MASK] in the list",
+    "raises [MASK] if the file does not exist",
+    "the default [MASK] is none",
+]
+
+
+def main() -> None:
+    console = Console()
+    console.rule("posvec: a constrained positional model of the Python documentation")
+    with make_display(console) as display:
+        model = posvec.train("python-docs", "constrained", preset="small", display=display)
+    show_report(console, model)
+    show_neighbors(console, model)
+    show_predictions(console, model)
+    show_positions(console, model)
+
+
+def show_report(console: Console, model: posvec.Model) -> None:
+    report = model.report
+    assert report is not None
+    console.print(
+        f"{model!r}\n{report.tokens:,} words, {len(report.epochs)} epochs in {report.seconds:.1f} s on {report.threads} "
+        f"threads: {report.words_per_second:,.0f} words/s; loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
+        highlight=False,
+    )
+
+
+def show_neighbors(console: Console, model: posvec.Model) -> None:
+    console.rule("Nearest neighbours")
+    columns = []
+    for word in WORDS:
+        table = Table(word, "", box=box.SIMPLE_HEAD)
+        for neighbor in model.vectors.most_similar(word, topn=6):
+            table.add_row(neighbor.word, f"{neighbor.similarity:.2f}")
+        columns.append(table)
+    console.print(Columns(columns))
+
+
+def show_predictions(console: Console, model: posvec.Model) -> None:
+    console.rule("Which word fills the gap?")
+    for sentence in SENTENCES:
+        best = model.predict_masked(sentence, topn=6)
+        console.print(f"  {sentence.replace('[MASK]', '____'):44} {', '.join(each.word for each in best)}", highlight=False)
+
+
+def show_positions(console: Console, model: posvec.Model) -> None:
+    console.rule("How much each position matters")
+    for position, importance in model.position_importance().items():
+        console.print(f"  {position:+3d} {'█' * round(40 * importance)} {importance:.2f}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()
