@@ -74,13 +74,16 @@ class WordCounter {
         const std::string_view text = view(chunk);
         nb::gil_scoped_release release;
         check_text(text, tokenizer_);
+        WordQueue queue;
+        const auto count = [&](const WordTable::Key &key, std::string_view word) { words_.at(key, word)++; };
         tokenizer_.split(
             text, buffer_,
             [&](std::string_view word) {
-                words_.at(word)++;
+                queue.push(words_, word, count);
                 tokens_++;
             },
             [] {});
+        queue.flush(count);
     }
 
     void merge(const WordCounter &other) {
@@ -156,18 +159,24 @@ class WordIds {
             ids.reserve(text.size() / 5);
             // Kept by each thread: a fresh one of megabytes per chunk would cost a page fault per 4 kB.
             thread_local std::vector<char> buffer;
-            size_t line_start = 0;
+            size_t line_start = 0, looked_up = 0;
+            WordQueue queue;
+            const auto look_up = [&](const WordTable::Key &key, std::string_view word) {
+                const uint64_t *id = words_.find(key, word);
+                inside += id != nullptr;
+                ids[looked_up++] = static_cast<uint32_t>(id ? *id : size_);
+            };
             tokenizer.split(
                 text, buffer,
                 [&](std::string_view word) {
-                    const uint64_t *id = words_.find(word);
-                    inside += id != nullptr;
-                    ids.push_back(static_cast<uint32_t>(id ? *id : size_));
+                    ids.push_back(0);
+                    queue.push(words_, word, look_up);
                 },
                 [&] {
                     if (ids.size() > line_start) lengths.push_back(ids.size() - line_start);
                     line_start = ids.size();
                 });
+            queue.flush(look_up);
         }
         return {to_array(std::move(ids)), to_array(std::move(lengths)), inside};
     }
