@@ -1,4 +1,5 @@
-// Python's view of text.hpp and subwords.hpp: checks of what comes in, the GIL released around the work, nothing else.
+// Python's view of text.hpp, words.hpp and subwords.hpp: checks of what comes in, the GIL released around the work,
+// nothing else.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -12,6 +13,7 @@
 
 #include "subwords.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace posvec;
