@@ -49,8 +49,7 @@ nb::object to_str(std::string_view text) {
 std::vector<std::string_view> views(const nb::list &words) {
     std::vector<std::string_view> result;
     result.reserve(words.size());
-    for (nb::handle word : words)
-        result.push_back(view(word));
+    for (nb::handle word : words) result.push_back(view(word));
     return result;
 }
 

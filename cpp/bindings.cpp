@@ -208,8 +208,8 @@ nb::ndarray<nb::numpy, std::uint32_t> copied(const std::vector<std::uint32_t> &v
 template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, const char *workspace) {
     nb::class_<Workspace<Real>>(m, workspace).def(nb::init<>());
     nb::class_<Trainer<Real>>(m, trainer)
-        .def(nb::init<Array<Real, 2>, Array<Real, 2>, Array<Real, 2>, Ids<std::uint64_t>, Ids<std::uint32_t>, Ids<float>,
-                      Ids<float>, Ids<std::uint32_t>, const Options &, const std::string &>(),
+        .def(nb::init<Array<Real, 2>, Array<Real, 2>, Array<Real, 2>, Ids<std::uint64_t>, Ids<std::uint32_t>,
+                      Ids<float>, Ids<float>, Ids<std::uint32_t>, const Options &, const std::string &>(),
              nb::arg("input").noconvert(), nb::arg("output").noconvert(), nb::arg("positional").noconvert(),
              nb::arg("row_begin"), nb::arg("rows"), nb::arg("keep"), nb::arg("alias_probability"), nb::arg("alias"),
              nb::arg("options"), nb::arg("cpu") = "")

@@ -170,7 +170,8 @@ template <class Real> class Trainer {
     }
 
     // u_C of masked word t; `begin` is the first masked word of the micro-batch
-    void make_context(std::uint32_t t, std::uint32_t begin, std::uint32_t first, const std::uint32_t *slot, Real share) {
+    void make_context(std::uint32_t t, std::uint32_t begin, std::uint32_t first, const std::uint32_t *slot,
+                      Real share) {
         const std::uint32_t from = draws.first[t], to = draws.last[t];
         for_chunks<Real>(0, positional, [&]<int C>(std::size_t j) {
             Vec<Real> total[C] = {};
@@ -187,7 +188,8 @@ template <class Real> class Trainer {
             store(s.context + j, (load(high + j) - load(low + j) - load(own + j)) * share);
         for (std::uint32_t other = begin; other < t; other++)
             if (const Real count = shared_rows(t, other, first); count > 0)
-                add_scaled(s.context + positional, s.errors + (other - begin) * stride + positional, count * share, plain);
+                add_scaled(s.context + positional, s.errors + (other - begin) * stride + positional, count * share,
+                           plain);
     }
 
     // d_p and the positional features of each context word, from the old values of both.
@@ -310,8 +312,9 @@ template <class Real> class Trainer {
     // works on a copy, and adds what it learnt to the shared table after every block.
 
     Real *position(std::uint32_t m, std::uint32_t t) {
-        const std::uint32_t row = draws.place[m] < draws.place[t] ? options.window - (draws.place[t] - draws.place[m])
-                                                                  : options.window + (draws.place[m] - draws.place[t]) - 1;
+        const std::uint32_t row = draws.place[m] < draws.place[t]
+                                      ? options.window - (draws.place[t] - draws.place[m])
+                                      : options.window + (draws.place[m] - draws.place[t]) - 1;
         return s.positions + row * positional;
     }
 

@@ -17,19 +17,19 @@ constexpr std::uint32_t kMicroBatch = 8;
 constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 struct Options {
-    std::uint32_t dim = 0;                // D
-    std::uint32_t positional_dim = 0;     // D'
-    std::uint32_t window = 0;             // c
-    std::uint32_t negatives = 0;          // negative examples per masked word
-    std::uint32_t negative_reuse = 1;     // masked words that one draw of a negative serves
-    std::uint32_t block = 1;              // masked words per block, at least; a block ends with its line if it can
-    bool mean_over_words = false;         // N = context words rather than their rows
-    bool exact_gradient = false;          // e is divided by N
-    bool summed_positional = false;       // d_p's gradient is summed over a word's rows rather than averaged
+    std::uint32_t dim = 0;             // D
+    std::uint32_t positional_dim = 0;  // D'
+    std::uint32_t window = 0;          // c
+    std::uint32_t negatives = 0;       // negative examples per masked word
+    std::uint32_t negative_reuse = 1;  // masked words that one draw of a negative serves
+    std::uint32_t block = 1;           // masked words per block, at least; a block ends with its line if it can
+    bool mean_over_words = false;      // N = context words rather than their rows
+    bool exact_gradient = false;       // e is divided by N
+    bool summed_positional = false;    // d_p's gradient is summed over a word's rows rather than averaged
     bool train_positions = true;
-    bool shrink = true;                   // window drawn from 1..c
-    bool text_positions = false;          // positions of the text rather than of the kept words
-    double score_limit = 0;               // scores beyond it give no update; 0: no limit
+    bool shrink = true;           // window drawn from 1..c
+    bool text_positions = false;  // positions of the text rather than of the kept words
+    double score_limit = 0;       // scores beyond it give no update; 0: no limit
 };
 
 // The parameters, shared by all threads and updated without locks.
@@ -50,12 +50,12 @@ struct WordRows {
 // Everything random about a stretch of training, drawn beforehand (sampling.hpp).
 // The context of masked word t is every kept word first[t] .. last[t] but t itself.
 struct Draws {
-    std::size_t size;               // kept words, each of which is masked once
-    const std::uint32_t *word;      // id
-    const std::uint32_t *place;     // place in its line, from which positions are differences
+    std::size_t size;            // kept words, each of which is masked once
+    const std::uint32_t *word;   // id
+    const std::uint32_t *place;  // place in its line, from which positions are differences
     const std::uint32_t *first;
     const std::uint32_t *last;
-    const std::uint32_t *negatives; // (size, options.negatives)
+    const std::uint32_t *negatives;  // (size, options.negatives)
 };
 
 // A block: masked words begin .. end - 1, whose contexts lie within words first .. last.
@@ -75,18 +75,18 @@ template <class Real> struct Scratch {
     Real *errors;      // e (S, stride)
     Real *positions;   // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
-    Real *mask;        // (padded(D')): 1 where a positional feature is trained, else 0
-    Real *masked_error; // (padded(D'))
-    Real *scores;      // (1 + negatives), then the steps g
-    Real **output_rows; // (1 + negatives)
-    std::uint32_t *slot;      // slot of each word of the block
-    std::uint32_t *slot_word; // word of each slot
-    std::uint32_t *slot_of;   // (words) slot of a word, valid where slot_word agrees
+    Real *mask;                // (padded(D')): 1 where a positional feature is trained, else 0
+    Real *masked_error;        // (padded(D'))
+    Real *scores;              // (1 + negatives), then the steps g
+    Real **output_rows;        // (1 + negatives)
+    std::uint32_t *slot;       // slot of each word of the block
+    std::uint32_t *slot_word;  // word of each slot
+    std::uint32_t *slot_of;    // (words) slot of a word, valid where slot_word agrees
 };
 
 struct Done {
     std::uint64_t masked_words = 0;
-    double loss = 0;   // sum over masked words
+    double loss = 0;  // sum over masked words
 };
 
 template <class Real>

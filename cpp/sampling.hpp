@@ -47,8 +47,8 @@ struct Corpus {
 
 struct Lexicon {
     std::uint32_t words;
-    const float *keep;                // probability that an occurrence is kept
-    const float *alias_probability;   // Walker's alias table of the negatives
+    const float *keep;               // probability that an occurrence is kept
+    const float *alias_probability;  // Walker's alias table of the negatives
     const std::uint32_t *alias;
 };
 

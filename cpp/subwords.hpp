@@ -14,8 +14,7 @@ namespace posvec {
 // FNV-1a. Compat: fastText's bytes are signed, so those of other scripts than ASCII enter sign-extended.
 inline uint32_t ngram_hash(std::string_view ngram) {
     uint32_t hash = 2166136261u;
-    for (const char byte : ngram)
-        hash = (hash ^ static_cast<uint32_t>(static_cast<int8_t>(byte))) * 16777619u;
+    for (const char byte : ngram) hash = (hash ^ static_cast<uint32_t>(static_cast<int8_t>(byte))) * 16777619u;
     return hash;
 }
 
@@ -33,8 +32,7 @@ void each_ngram(std::string_view word, int min_n, int max_n, std::string &marked
         size_t stop = start;
         for (int n = 1; n <= max_n && stop < size; n++) {
             stop++;
-            while (stop < size && tail(stop))
-                stop++;
+            while (stop < size && tail(stop)) stop++;
             if (n < min_n || (n == 1 && (start == 0 || stop == size))) continue;
             visit(std::string_view(marked).substr(start, stop - start));
         }
@@ -64,8 +62,7 @@ inline RowTable build_row_table(const std::vector<std::string_view> &words, cons
 
     RowTable table;
     table.bucket_ids = std::move(known);
-    for (uint32_t i = 0; i < table.bucket_ids.size(); i++)
-        place_of(table.bucket_ids[i]) = i;
+    for (uint32_t i = 0; i < table.bucket_ids.size(); i++) place_of(table.bucket_ids[i]) = i;
     const size_t first_new = table.bucket_ids.size();
 
     table.row_begin.reserve(words.size() + 1);

@@ -34,8 +34,7 @@ struct Utf8Check {
 template <int bytes> bool all_ascii(const char *p) {
     uint64_t words[bytes / 8], any = 0;
     std::memcpy(words, p, bytes);
-    for (const uint64_t word : words)
-        any |= word;
+    for (const uint64_t word : words) any |= word;
     return (any & 0x8080808080808080ull) == 0;
 }
 
@@ -233,8 +232,7 @@ class Tokenizer {
         char *out = buffer.data();
         while (p < end) {
             while (end - p >= 8 && all_ascii<8>(p)) {
-                for (int i = 0; i < 8; i++)
-                    out[i] = lower_ascii(p[i]);
+                for (int i = 0; i < 8; i++) out[i] = lower_ascii(p[i]);
                 p += 8, out += 8;
             }
             // At least up to the next eight bytes of ASCII, of which there may be none for a long time.
@@ -247,8 +245,7 @@ class Tokenizer {
                 const uint32_t c = decode(p);
                 const uint16_t index = lower_index_[c];
                 if (index == 0) {
-                    for (const char *q = start; q < p; q++)
-                        *out++ = *q;
+                    for (const char *q = start; q < p; q++) *out++ = *q;
                     continue;
                 }
                 const std::string_view lower = c == capital_sigma ? lower_sigma(text, start, p) : lowered_[index - 1];
@@ -280,8 +277,7 @@ class Tokenizer {
         const char *p = sigma;
         bool cased = false;
         while (p > text.data()) {
-            do
-                p--;
+            do p--;
             while (is_tail(*p));
             const char *q = p;
             const uint32_t c = decode(q);

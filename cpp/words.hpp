@@ -57,8 +57,7 @@ class WordTable {
 
     explicit WordTable(size_t expected = 0) {
         size_t size = 1024;
-        while (size * 7 / 10 < expected)
-            size *= 2;
+        while (size * 7 / 10 < expected) size *= 2;
         slots_.resize(size);
     }
 
@@ -90,8 +89,7 @@ class WordTable {
     // Room for this many words in all. Before many insertions from another table this is a must: they come in the order
     // of their hashes, which in a table that is too small pile up in one place.
     void reserve(size_t words) {
-        while (slots_.size() * 7 / 10 < words)
-            grow();
+        while (slots_.size() * 7 / 10 < words) grow();
     }
 
     // Calls visit(word, value) in no order worth naming; the word is followed by `spare` readable bytes or lies in an
@@ -149,8 +147,7 @@ class WordTable {
         for (const Slot &slot : old) {
             if (slot.length == absent) continue;
             size_t place = slot.hash & mask;
-            while (slots_[place].length != absent)
-                place = (place + 1) & mask;
+            while (slots_[place].length != absent) place = (place + 1) & mask;
             slots_[place] = slot;
         }
     }
@@ -180,8 +177,7 @@ class WordQueue {
     }
 
     template <class Visit> void flush(Visit &&visit) {
-        for (size_t i = 0; i < size_; i++)
-            visit(entries_[i].key, entries_[i].word);
+        for (size_t i = 0; i < size_; i++) visit(entries_[i].key, entries_[i].word);
         size_ = 0;
     }
 

@@ -189,10 +189,10 @@ def test_a_missing_vocabulary_is_named() -> None:
 
 
 def test_a_vocabulary_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"cannot write the vocabulary .*nowhere"):
+    with pytest.raises(ModelError, match=r"cannot write .*nowhere"):
         Vocabulary.from_counts({"a": 6}).save(tmp_path / "nowhere" / "v.txt")
     (tmp_path / "v.txt").mkdir()
-    with pytest.raises(ModelError, match=r"cannot write the vocabulary .*v\.txt"):
+    with pytest.raises(ModelError, match=r"cannot write .*v\.txt"):
         Vocabulary.from_counts({"a": 6}).save(tmp_path / "v.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["v.txt"]
 
