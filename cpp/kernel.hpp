@@ -69,7 +69,6 @@ template <class Real> class Trainer {
             s.slot[i - block.first] = slot;
         }
         for (std::uint32_t slot = 0; slot < slots; slot++) {
-            if (slot + 1 < slots) prefetch_rows(s.slot_word[slot + 1]);
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             s.row_counts[slot] = static_cast<Real>(end - begin);
             sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
@@ -80,8 +79,11 @@ template <class Real> class Trainer {
     void sum_rows(const std::uint32_t *row, std::size_t count, Real *sum) {
         std::size_t k = 0;
         clear(sum, stride);
-        for (; k + 4 <= count; k += 4)
-            add_four(sum, input(row[k]), input(row[k + 1]), input(row[k + 2]), input(row[k + 3]), stride);
+        for (; k + 8 <= count; k += 8) {
+            const Real *eight[8];
+            for (int i = 0; i < 8; i++) eight[i] = input(row[k + i]);
+            add_rows(sum, eight, stride);
+        }
         for (; k < count; k++) add(sum, input(row[k]), stride);
     }
 
@@ -89,7 +91,6 @@ template <class Real> class Trainer {
     // locks (Recht et al. 2011). An update may be lost; a torn float cannot be.
     void scatter() {
         for (std::uint32_t slot = 0; slot < slots; slot++) {
-            if (slot + 1 < slots) prefetch_rows(s.slot_word[slot + 1]);
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             const Real *gradient = s.gradients + slot * stride;
             for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), gradient, stride);

@@ -70,16 +70,19 @@ template <class Real> inline void sum(Real *z, const Real *x, const Real *y, std
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(z + j, load(x + j) + load(y + j));
 }
 
-// y += a + b + c + d: fewer loads and stores of y, and all five still read in order
-template <class Real>
-inline void add_four(Real *y, const Real *a, const Real *b, const Real *c, const Real *d, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes)
-        store(y + j, load(y + j) + ((load(a + j) + load(b + j)) + (load(c + j) + load(d + j))));
+// y += T rows at once: fewer loads and stores of y, and T streams of cache misses in flight rather than one
+template <int T, class Real> inline void add_rows(Real *y, const Real *const (&rows)[T], std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
+        Vec<Real> total = load(y + j);
+        for (int i = 0; i < T; i++) total += load(rows[i] + j);
+        store(y + j, total);
+    }
 }
 
-// Brings a row of n numbers to the second-level cache: a first-level one would overflow from a single word's rows.
+// Brings a row of n numbers, to be written later, to the second-level cache: the first level would overflow from a
+// single word's rows.
 template <class Real> inline void prefetch_row(const Real *row, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 0, 2);
+    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 1, 2);
 }
 
 }  // namespace posvec::POSVEC_LEVEL

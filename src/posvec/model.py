@@ -295,7 +295,8 @@ def padded_table(rows: int, dim: int) -> Floats:
     It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
     """
     stride = -(-dim // PAD) * PAD
-    memory = mmap.mmap(-1, max(1, rows * stride * 4))
+    # private: shared memory, the default, gets no such pages
+    memory = mmap.mmap(-1, max(1, rows * stride * 4), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a system without them
             memory.madvise(mmap.MADV_HUGEPAGE)
