@@ -58,7 +58,7 @@ def train(
     """Train a model in place, by its own configuration; from where it stands if it was interrupted.
 
     ``checkpoint`` is called with the state of training every ``checkpoint_minutes`` and on Ctrl-C, while no thread
-    trains; it saves the model.
+    trains; it saves the model. Ctrl-C then raises KeyboardInterrupt, and a second one does so without saving.
     """
     return _Run(model, corpus, callbacks, checkpoint).run()
 
@@ -84,6 +84,19 @@ def kernel_options(config: Config) -> _kernel.Options:
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
     return options
+
+
+def overflow_advice(config: Config) -> str:
+    """Which setting to change when the parameters have overflowed."""
+    training, model = config.training, config.model
+    if model.positional_dim and model.initializer == "identity" and model.dim > 600:
+        return f"initializer=identity explodes for dim > 600 (now {model.dim}); use initializer=sqrt_normal"
+    advice = f"lower initial_lr (now {training.initial_lr:g})"
+    if training.positional_gradient == "summed" and model.positional_dim:
+        return f"{advice} or set positional_gradient=averaged"
+    if model.context_mean == "words":
+        return f"{advice} or set context_mean=rows, whose steps are about twenty times smaller"
+    return advice
 
 
 @dataclass
@@ -139,25 +152,15 @@ class _Run:
         self.next_stretch = 0
         self.seconds = self.epoch_seconds = 0.0
         self.saved = time.monotonic()
+        self.interrupted = False
         if model.state:
             self._restore(model.state)
 
     # ---- epochs -------------------------------------------------------------------------------------------------
 
     def run(self) -> TrainingReport:
-        training = self.config.training
-        stopped_early = False
-        try:
-            while len(self.epochs) < training.epochs:
-                self._train_epoch()
-                self._end_epoch()
-                if training.patience and self._epochs_without_progress() >= training.patience:
-                    stopped_early = len(self.epochs) < training.epochs
-                    break
-        except StopTraining:
-            stopped_early = True
-            if self.epoch.masked_words:
-                self.epochs.append(EpochReport(self.epoch.mean_loss, None, self.epoch_seconds))
+        with _interruption(self._interrupt):
+            stopped_early = self._train_epochs()
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
                 "no line keeps two words after subsampling, so there was nothing to learn from; raise sample or lower "
@@ -177,21 +180,40 @@ class _Run:
             stopped_early=stopped_early,
         )
 
+    def _train_epochs(self) -> bool:
+        """Whether training ended before its last epoch did."""
+        training = self.config.training
+        try:
+            while len(self.epochs) < training.epochs:
+                self._train_epoch()
+                self._end_epoch()
+                if training.patience and self._epochs_without_progress() >= training.patience:
+                    return len(self.epochs) < training.epochs
+        except StopTraining:
+            if self.epoch.masked_words:
+                self.epochs.append(EpochReport(self.epoch.mean_loss, None, self.epoch_seconds))
+            return True
+        return False
+
     def _train_epoch(self) -> None:
         end = (len(self.epochs) + 1) * self.per_epoch
         while self.next_stretch < end:
-            burst = _Burst(self, self.next_stretch, end)
-            with _interruption(burst) as interrupted:
-                try:
-                    self._follow(burst)
-                finally:
-                    burst.stop()
-                    self.next_stretch = burst.next
-            if interrupted.is_set():
-                self._save()
-                raise KeyboardInterrupt
+            with _Burst(self, self.next_stretch, end) as burst:
+                self._follow(burst)
+            self.next_stretch = burst.next
+            self._heed_interruption()
             if self.next_stretch < end:
                 self._save()
+
+    def _interrupt(self) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True  # and nothing more: this runs in a signal handler, between any two instructions
+
+    def _heed_interruption(self) -> None:
+        if self.interrupted:
+            self._save()
+            raise KeyboardInterrupt
 
     def _follow(self, burst: _Burst) -> None:
         """Count what the threads of a burst have done until it ends; end it when a checkpoint is due."""
@@ -203,14 +225,23 @@ class _Run:
             self.epoch_seconds = epoch_seconds + now - started
             self._count(*result)
             progress = self.progress()
-            for callback in self.callbacks:
-                callback.on_block(progress)
+            try:
+                for callback in self.callbacks:
+                    callback.on_block(progress)
+            except StopTraining:
+                burst.close()
+                for rest in burst.results():  # of the stretches that were under way
+                    self._count(*rest)
+                raise
             if self.checkpoint and minutes and now - self.saved > 60 * minutes:
                 burst.stop()
 
     def _count(self, words: int, masked_words: int, loss: float) -> None:
         if not math.isfinite(loss):
-            raise TrainingError(self._overflow())
+            raise TrainingError(
+                f"the parameters overflowed in epoch {len(self.epochs) + 1} after {self.all_epochs.words:,} words, and "
+                f"training stopped: {overflow_advice(self.config)}"
+            )
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
         self.recent.append((masked_words, loss))
@@ -227,12 +258,10 @@ class _Run:
         if not self.config.training.validation:
             return None
         tally = _Tally()
-        burst = _Burst(self, 0, self.per_epoch, held_out=True)
-        try:
+        with _Burst(self, 0, self.per_epoch, held_out=True) as burst:
             for result in burst.results():
                 tally.add(*result)
-        finally:
-            burst.stop()
+        self._heed_interruption()
         if not tally.masked_words:
             raise CorpusError("the lines held out for validation have no words to predict; raise validation")
         return tally.mean_loss
@@ -309,18 +338,6 @@ class _Run:
         self.seconds, self.epoch_seconds = state.seconds, state.epoch_seconds
         self.epochs = [EpochReport(**epoch) for epoch in state.epochs]
 
-    def _overflow(self) -> str:
-        training, model = self.config.training, self.config.model
-        advice = f"lower initial_lr (now {training.initial_lr:g})"
-        if model.positional_dim and model.initializer == "identity" and model.dim > 600:
-            advice = f"initializer=identity explodes for dim > 600 (now {model.dim}); use initializer=sqrt_normal"
-        elif training.positional_gradient == "summed" and model.positional_dim:
-            advice += " or set positional_gradient=averaged"
-        elif model.context_mean == "words":
-            advice += " or set context_mean=rows, whose steps are about twenty times smaller"
-        done = f"{self.all_epochs.words:,} words"
-        return f"the parameters overflowed in epoch {len(self.epochs) + 1} after {done}, and training stopped: {advice}"
-
 
 class _Burst:
     """Threads that train stretches ``first`` to ``end - 1`` in order, each taking the next one, until stopped."""
@@ -332,13 +349,25 @@ class _Burst:
         self._stopped = False
         self._results: queue.SimpleQueue[tuple[int, int, float] | BaseException | None] = queue.SimpleQueue()
         self._working = len(run.workspaces)
-        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in run.workspaces]
+        self._threads = [threading.Thread(target=self._work, args=(each,)) for each in run.workspaces]
         for thread in self._threads:
             thread.start()
 
+    def __enter__(self) -> _Burst:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def stop(self) -> None:
         """Take no further stretch. The ones being trained go on to their end."""
-        self._stopped = True  # without the lock: a signal handler may interrupt the thread that holds it
+        self._stopped = True
+
+    def close(self) -> None:
+        """Stop, and wait until no thread touches the parameters any more."""
+        self.stop()
+        for thread in self._threads:
+            thread.join()
 
     def results(self) -> Iterator[tuple[int, int, float]]:
         """What each stretch gave, as they end; ends when all threads have."""
@@ -363,27 +392,23 @@ class _Burst:
 
     def _take(self) -> int | None:
         with self._lock:
-            if self._stopped or self.next >= self.end:
+            if self._stopped or self._run.interrupted or self.next >= self.end:
                 return None
             self.next += 1
             return self.next - 1
 
 
 @contextmanager
-def _interruption(burst: _Burst) -> Iterator[threading.Event]:
-    """Ctrl-C, for once, raises nothing: it stops the burst after the stretches under way, and sets the event."""
-    interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():  # only the main thread has a say in signals
-        yield interrupted
+def _interruption(handle: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls ``handle`` in place of raising KeyboardInterrupt wherever the main thread happens to be."""
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread has a say in signals, and who ignores this one (nohup, a job behind &) goes on doing so.
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
         return
-
-    def stop(*_: object) -> None:
-        interrupted.set()
-        burst.stop()
-
-    before = signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGINT, lambda *_: handle())
     try:
-        yield interrupted
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
 
