@@ -136,6 +136,9 @@ class Config:
         for group, settings in values.items():
             if group not in GROUPS or not isinstance(settings, Mapping):
                 raise ConfigError(f"a configuration has the groups {', '.join(GROUPS)}, not {group!r}")
+            for name in settings:
+                if name in SETTINGS and SETTINGS[name].group != group:
+                    raise ConfigError(f"{name} belongs to the group {SETTINGS[name].group}, not to {group}; move it")
             flat.update(settings)
         return Config().replace(**flat)
 
@@ -175,7 +178,8 @@ class Setting:
             number = self.type(value)
         except (TypeError, ValueError, OverflowError):
             number = None
-        if number is None or isinstance(value, bool) or number != value or not math.isfinite(number):
+        # Not math.isfinite, which cannot take whole numbers of hundreds of digits.
+        if number is None or isinstance(value, bool) or number != value or number in (math.inf, -math.inf):
             kind = "a whole number" if self.type is int else "a number"
             raise ConfigError(f"{self.name} is {kind}, not {value!r}")
         return number
@@ -231,8 +235,8 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
     if preset not in PRESETS:
         raise ConfigError(f"there is no preset {preset!r}; choose from {', '.join(PRESETS)}")
     chosen = {**PRESETS[preset], **settings}
-    dim = chosen.get("dim", ModelConfig.dim)
-    if "positional_dim" not in settings and isinstance(dim, int):
+    if "positional_dim" not in settings:
+        dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
         share = MODELS[model]["positional_dim"] / ModelConfig.dim
         chosen["positional_dim"] = min(dim, math.ceil(dim * share))
     return Config().replace(**{**MODELS[model], **chosen})
@@ -268,7 +272,7 @@ def _check(config: Config) -> Config:
     for name, (low, high) in _BOUNDS.items():
         value = getattr(getattr(config, SETTINGS[name].group), name)
         if value is not None and not low <= value <= high:
-            limit = f"at least {low:g}" if value < low else f"at most {high:g}"
+            limit = f"at least {low:,}" if value < low else f"at most {high:,}"
             raise ConfigError(f"{name} is {value}, but must be {limit}")
     model, subwords, training = config.model, config.subwords, config.training
     if model.positional_dim > model.dim:
