@@ -92,10 +92,14 @@ class Model:
 
     def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
         """A copy with more words, to be trained further: everything learnt is kept, new rows get initial values."""
-        if self.config.model != dataclasses.replace(config.model, initializer=self.config.model.initializer):
-            raise ModelError(
-                "a model keeps its dim, positional_dim, window and context_mean when it is trained further"
-            )
+        kept = dataclasses.replace(config.model, initializer=self.config.model.initializer)
+        for before, now in ((self.config.model, kept), (self.config.subwords, config.subwords)):
+            for name, value in dataclasses.asdict(before).items():
+                if getattr(now, name) != value:
+                    raise ModelError(
+                        f"a model keeps its {name} when it is trained further: it has {value}, so leave out "
+                        f"{name}={getattr(now, name)}"
+                    )
         grown = Model.create(config, vocabulary, self.rows.bucket_ids)
         places = np.array([vocabulary.index[word] for word in self.vocabulary.words])
         old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)

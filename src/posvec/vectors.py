@@ -50,7 +50,9 @@ class WordVectors:
         rows = self._rows.rows_of(word)
         if not len(rows):
             raise PosvecError(
-                f"there is no vector for {word!r}: it is not in the vocabulary and no n-gram of it is known"
+                f"there is no vector for {word!r}: it is not in the vocabulary"
+                + (" and no n-gram of it is known" if self._rows.config.subwords else "")
+                + "; try another word"
             )
         mean: Floats = self._input_vectors[rows].mean(0)
         return mean
