@@ -16,11 +16,11 @@ from posvec.config import Config, make_config
 from posvec.corpus import Corpus, Source, open_corpus
 from posvec.datasets import DATASETS, dataset
 from posvec.encoding import EncodedCorpus, encode
-from posvec.errors import ConfigError, ModelError, TrainingError
+from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
 from posvec.reports import Preparation, TrainingState
 from posvec.storage import check_output
-from posvec.training import Callback
+from posvec.training import Callback, overflow_advice
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
 
@@ -55,23 +55,28 @@ def train(
     :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder for the model, and for checkpoints while it
     trains. ``vocabulary``: one counted before. ``start``: a model to train further; its vocabulary grows by new words.
     """
-    if callable(tokenizer):
-        custom = tokenizer
-    else:
-        custom = None
-        if tokenizer is not None:
-            settings["tokenizer"] = tokenizer
-    base = Model.load(start) if isinstance(start, str | os.PathLike) else start
-    if base is not None:
-        config = (config or base.config).replace(**settings)
-    else:
-        config = config.replace(**settings) if config else make_config(model, preset, **settings)
+    custom = tokenizer if callable(tokenizer) else None
+    if tokenizer is not None and custom is None:
+        settings["tokenizer"] = tokenizer
+    if vocabulary is not None and start is not None:
+        raise ConfigError("a model that is trained further brings its own vocabulary; leave out vocabulary or start")
+    if config is not None and not isinstance(config, Config):
+        raise ConfigError(f"config is a posvec.Config, not a {type(config).__name__}; make one with posvec.make_config")
+    base = _loaded(start, Model, lambda path: Model.load(path, verify=True), "start")
+    given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
+    if given is not None:  # what it was cut off at is the truth, and goes into the model
+        settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
+    if config is None and base is not None:
+        config = base.config
+    config = config.replace(**settings) if config else make_config(model, preset, **settings)
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
     with _open(corpus, config, custom) as opened:
-        counting, words = _timed(lambda: _vocabulary(opened, config, vocabulary, base, display))
+        counting, words = _timed(lambda: _vocabulary(opened, config, given, base, display))
         encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
+        if not encoded.in_vocabulary:
+            raise CorpusError(f"no word of {opened.name} is in the vocabulary; count the words of this corpus instead")
         initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
         before = Preparation(counting, encoding, initializing)
         return _train(created, encoded, opened.paths, before, output, overwrite, [display, *callbacks])
@@ -82,15 +87,16 @@ def resume(
     corpus: Source | None = None,
     *,
     threads: int | None = None,
+    tokenizer: Callable[[str], Sequence[str]] | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
 ) -> Model:
     """Go on with training that was interrupted, from the checkpoint in the model's folder.
 
-    The corpus is read again from where it was; give it if it was no file. With one thread the result is, byte for byte,
-    that of training that was never interrupted.
+    The corpus is read again from where it was; give it if it was no file, and the tokenizer if it was a function. With
+    one thread the result is, byte for byte, that of training that was never interrupted.
     """
-    model = Model.load(path)
+    model = Model.load(path, verify=True)
     state = model.state
     if state is None:
         raise ModelError(
@@ -99,10 +105,10 @@ def resume(
         )
     if threads is not None:
         model.config = model.config.replace(threads=threads)
-    if corpus is None and not state.sources:
-        raise ModelError(f"the corpus of {Path(path)} did not come from files; give it again to resume")
+    if corpus is None:
+        corpus = _sources(state, path)
     display = display or Silent()
-    with _open([Path(each) for each in state.sources] if corpus is None else corpus, model.config, None) as opened:
+    with _open(corpus, model.config, tokenizer) as opened:
         encoded = _encode(opened, model.vocabulary, model.config, display)
         if encoded.digest != state.corpus:
             raise ModelError(
@@ -136,6 +142,29 @@ class Silent:
     def on_epoch(self, progress: object) -> None: ...
 
 
+def _loaded(
+    given: Result | str | os.PathLike[str] | None, kind: type[Result], load: Callable[[Path], Result], name: str
+) -> Result | None:
+    if given is None or isinstance(given, kind):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return load(Path(given))
+    raise ConfigError(f"{name} is a {kind.__name__} or the path of a saved one, not a {type(given).__name__}")
+
+
+def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[Path]:
+    """Where the corpus of interrupted training was, if it is still there."""
+    if not state.sources:
+        raise ModelError(
+            f"the corpus of {Path(model)} did not come from files alone; give it again: posvec resume {Path(model)} -"
+        )
+    sources = [Path(each) for each in state.sources]
+    for source in sources:
+        if not source.exists() and str(source) not in DATASETS:
+            raise ModelError(f"the corpus {source} that {Path(model)} was being trained on is gone; put it back")
+    return sources
+
+
 def _open(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None) -> Corpus:
     names: object = [source] if isinstance(source, str | Path) else source
     name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
@@ -143,26 +172,24 @@ def _open(source: Source, config: Config, tokenizer: Callable[[str], Sequence[st
         opened = open_corpus(dataset(name), config.text, tokenizer)
         opened.name, opened.paths = name, [name]
         return opened
+    if isinstance(names, list | tuple) and len(names) == 1 and isinstance(names[0], Path):
+        source = names[0]  # no list of sentences, then, and a missing one is named as such
     return open_corpus(source, config.text, tokenizer)
 
 
 def _vocabulary(
     corpus: Corpus,
     config: Config,
-    given: Vocabulary | str | os.PathLike[str] | None,
+    given: Vocabulary | None,
     start: Model | None,
     display: Display,
 ) -> Vocabulary:
-    if given is not None:
+    if given is None:
+        with display.stage("counting") as progress:
+            given = Vocabulary.count(corpus, config.vocabulary, config.training.threads, progress)
         if start is not None:
-            raise ConfigError(
-                "a model that is trained further brings its own vocabulary; leave out vocabulary or start"
-            )
-        vocabulary = given if isinstance(given, Vocabulary) else Vocabulary.load(Path(given))
-        return Vocabulary(vocabulary.words, vocabulary.counts, vocabulary.total_words, config.vocabulary)
-    with display.stage("counting") as progress:
-        counted = Vocabulary.count(corpus, config.vocabulary, config.training.threads, progress)
-    return start.vocabulary.merge(counted) if start else counted
+            given = start.vocabulary.merge(given)
+    return Vocabulary(given.words, given.counts, given.total_words, config.vocabulary)
 
 
 def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display) -> EncodedCorpus:
@@ -190,10 +217,10 @@ def _train(
         saved_here = True
 
     report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
+    _check_finite(model)
     model.report = dataclasses.replace(report, before=before)
     model.state = None
     if output is not None:
-        _check_finite(model)
         model.save(output, overwrite=saved_here)
     return model
 
@@ -204,8 +231,7 @@ def _check_finite(model: Model) -> None:
         for begin in range(0, len(table), 4096):
             if not np.isfinite(table[begin : begin + 4096]).all():
                 raise TrainingError(
-                    f"the parameters have overflowed and were not saved; lower initial_lr (now "
-                    f"{model.config.training.initial_lr:g})"
+                    f"the parameters have overflowed and were not saved: {overflow_advice(model.config)}"
                 )
 
 
