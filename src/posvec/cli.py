@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from posvec import __version__
-from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config, Setting, make_config
+from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config, Setting
 from posvec.errors import ConfigError, ModelError, PosvecError
 
 if TYPE_CHECKING:
@@ -71,12 +71,19 @@ def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def _option(setting: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     flag = "--" + setting.name.replace("_", "-")
-    default = "none" if setting.default is None else f"{setting.default}"
-    arguments: dict[str, Any] = {"default": None, "help": f"{setting.help}  [{default}]"}
+    arguments: dict[str, Any] = {"default": None, "help": f"{setting.help}  [{_default(setting)}]"}
     if setting.type is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", setting.name, **arguments)
     kind = click.Choice(setting.choices) if setting.choices else setting.type
     return click.option(flag, setting.name, type=kind, **arguments)
+
+
+def _default(setting: Setting) -> str:
+    if len({settings[setting.name] for settings in MODELS.values() if setting.name in settings}) > 1:
+        return "depends on --model"
+    if isinstance(setting.default, bool):
+        return "yes" if setting.default else "no"
+    return "none" if setting.default is None else f"{setting.default}"
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,12 +94,21 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 @commands.command()
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
-@click.option("--model", type=click.Choice(list(MODELS)), default="constrained", show_default=True)
+@click.option(
+    "--model",
+    type=click.Choice(list(MODELS)),
+    default="constrained",
+    show_default=True,
+    help="which of the four models",
+)
 @click.option(
     "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults"
 )
 @click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), help="JSON file of settings, as in config.json"
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help='JSON file of settings: {"dim": 100, ...}, or the config.json of a model',
 )
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
 @click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
@@ -118,11 +134,13 @@ def train(
     """
     from posvec.pipeline import train as run
 
-    given = _given(values)
-    config = _read_config(config_file).replace(**given) if config_file else None
+    config, given = _read_config(config_file) if config_file else (None, {})
+    given |= _given(values)
+    if config or start:
+        _refuse_model_and_preset("--config" if config else "--start")
     with _training(quiet, output) as (display, console):
         trained = run(
-            [Path(name) for name in corpus],
+            _sources(corpus),
             model,
             preset=preset,
             config=config,
@@ -131,15 +149,14 @@ def train(
             vocabulary=vocabulary,
             start=start,
             display=display,
-            **({} if config else given),
+            **given,
         )
     if not quiet:
         _print_report(console, trained, output)
-        if trained.report and trained.report.tokens < SMALL_CORPUS and preset != "small" and not config_file:
+        if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset == "small" or config or start):
             console.print(
                 f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
-                "usually gives better vectors.",
-                highlight=False,
+                "usually gives better vectors."
             )
 
 
@@ -156,7 +173,7 @@ def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: boo
     from posvec.pipeline import resume as run
 
     with _training(quiet, model) as (display, console):
-        trained = run(model, [Path(name) for name in corpus] or None, threads=threads, display=display)
+        trained = run(model, _sources(corpus) if corpus else None, threads=threads, display=display)
     if not quiet:
         _print_report(console, trained, model)
 
@@ -182,7 +199,13 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
     "-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary"
 )
 @click.option("--overwrite", is_flag=True, help="replace a file that is already there")
-@click.option("--top", type=int, default=20, show_default=True, help="print this many of the most frequent words")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="print this many of the most frequent words",
+)
 @click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)
 @settings("text", "vocabulary")
 def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any) -> None:
@@ -194,10 +217,13 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
 
     if output and output.exists() and not overwrite:
         raise ModelError(f"{output} exists already; choose another name or add --overwrite")
-    with _display(quiet=False) as (display, _):
-        vocabulary = _saved_vocabulary(corpus) or count(
-            [Path(name) for name in corpus], Config().replace(**_given(values), threads=threads), display
-        )
+    given = _given(values)
+    vocabulary = _saved_vocabulary(corpus)
+    if vocabulary is None:
+        with _display(quiet=False) as (display, _):
+            vocabulary = count(_sources(corpus), Config().replace(**given, threads=threads), display)
+    elif given:
+        raise ConfigError(f"{corpus[0]} is counted already; leave out {', '.join(given)}, or name its corpus")
     if output:
         vocabulary.save(output)
     _print_vocabulary(_console(), vocabulary, top)
@@ -230,17 +256,19 @@ def cache() -> None:
 @cache.command("list")
 def list_cache() -> None:
     """Show what the cache holds."""
+    from datetime import datetime
+
     from posvec.cache import cache_entries, cache_folder
 
     entries = cache_entries()
     table = _table("corpus", "size", "made")
     for entry in entries:
-        table.add_row(entry.name, _size(entry.bytes), f"{entry.created:%Y-%m-%d %H:%M}")
+        table.add_row(entry.name, _size(entry.bytes), f"{datetime.fromtimestamp(entry.created):%Y-%m-%d %H:%M}")
     console = _console()
-    console.print(table)
-    console.print(
-        f"{len(entries)} entries, {_size(sum(entry.bytes for entry in entries))} in {cache_folder()}", highlight=False
-    )
+    if entries:
+        console.print(table)
+    total = _size(sum(entry.bytes for entry in entries))
+    console.print(f"{_plural(len(entries), 'entry', 'entries')}, {total} in {cache_folder()}")
 
 
 @cache.command("clear")
@@ -257,16 +285,18 @@ def clear() -> None:
 def _console(stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr)
+    # No markup and no emoji: words and paths are shown as they are, [brackets] and :colons: too.
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def _table(*columns: str) -> Any:
+def _table(*columns: str, numbers: bool = True) -> Any:
+    """A table whose columns, but for the first, hold numbers or text."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right")
+        table.add_column(column, justify="right" if number and numbers else "left", overflow="fold")
     return table
 
 
@@ -289,17 +319,26 @@ def _training(quiet: bool, output: Path) -> Iterator[tuple[Any, Console]]:
         with _display(quiet) as (display, console):
             yield display, console
     except KeyboardInterrupt:
-        if (output / "config.json").exists():
+        if _is_resumable(output):
             click.echo(f"Interrupted. The model so far is in {output}; go on with: posvec resume {output}", err=True)
         else:
             click.echo("Interrupted before training began; nothing was saved.", err=True)
         sys.exit(130)
 
 
+def _is_resumable(output: Path) -> bool:
+    from posvec.storage import load_folder
+
+    try:
+        return load_folder(output).config.get("state") is not None
+    except PosvecError:
+        return False
+
+
 def _print_report(console: Console, model: Model, output: Path) -> None:
     report = model.report
     assert report is not None
-    table = _table("training report", "")
+    table = _table("training report", "", numbers=False)
     for name, value in [
         ("model", f"{model.config.kind}, D = {model.config.model.dim}, D' = {model.config.model.positional_dim}, "
                   f"c = {model.config.model.window}"),
@@ -307,11 +346,11 @@ def _print_report(console: Console, model: Model, output: Path) -> None:
         ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
         ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
         ("initializing", f"{report.before.initializing:.1f} s"),
-        ("training", f"{report.seconds:.1f} s on {report.threads} threads"),
+        ("training", f"{report.seconds:.1f} s on {_plural(report.threads, 'thread')}"),
         ("speed", f"{report.words_per_second:,.0f} words/s"),
         ("loss", f"{report.loss:.4f}"),
         *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
-        *([("stopped early", f"after {len(report.epochs)} epochs")] if report.stopped_early else []),
+        *([("stopped early", f"after {_plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
         ("saved in", str(output)),
     ]:  # fmt: skip
         table.add_row(name, value)
@@ -330,15 +369,17 @@ def _describe(model: Model) -> dict[str, Any]:
 
 
 def _print_info(console: Console, model: Model, path: Path) -> None:
+    from rich.text import Text
+
     size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
-    console.print(f"{model!r}, {_size(size)}", highlight=False)
-    table = _table("setting", "value")
+    console.print(f"{model!r}, {_size(size)}")
+    table = _table("setting", "value", numbers=False)
     for setting in SETTINGS.values():
         value = getattr(getattr(model.config, setting.group), setting.name)
-        table.add_row(setting.name, f"{value}" if value == setting.default else f"[bold]{value}[/bold]")
+        table.add_row(setting.name, Text(f"{value}", "" if value == setting.default else "bold"))
     console.print(table)
     if model.state:
-        console.print(f"Training was interrupted; go on with: posvec resume {path}", highlight=False)
+        console.print(f"Training was interrupted; go on with: posvec resume {path}")
     elif model.report:
         _print_report(console, model, path)
 
@@ -348,8 +389,7 @@ def _print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
     expected = float((vocabulary.counts * vocabulary.keep_probabilities()).sum())
     console.print(
         f"{len(vocabulary):,} words that cover {kept:,} of {total:,} tokens ({kept / max(total, 1):.1%}); about "
-        f"{expected / max(total, 1):.1%} of tokens survive subsampling",
-        highlight=False,
+        f"{expected / max(total, 1):.1%} of tokens survive subsampling"
     )
     table = _table("word", "count", "kept")
     keep = vocabulary.keep_probabilities()
@@ -370,6 +410,10 @@ def _print_neighbors(console: Console, vectors: Any, found: Mapping[str, Any]) -
     console.print(Columns(tables))
 
 
+def _plural(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def _size(count: float) -> str:
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
@@ -378,18 +422,41 @@ def _size(count: float) -> str:
     raise AssertionError
 
 
-def _read_config(path: Path) -> Config:
+def _read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
+    """A whole configuration, as in a model's config.json, or single settings."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration {path}; check the spelling") from None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} is not a configuration in JSON: {error}") from error
+        raise ConfigError(f"{path} is not a configuration in JSON ({error}); mend it or name another file") from error
+    if isinstance(values, dict) and isinstance(values.get("settings"), dict):
+        values = values["settings"]
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} is not a configuration: it must be an object with the groups {', '.join(GROUPS)}")
-    values = values.get("settings", values)
-    flat = all(name in SETTINGS for name in values)
-    return make_config(**values) if flat else Config.from_dict(values)
+        raise ConfigError(f'{path} is not a configuration; write settings into it, such as {{"dim": 100}}')
+    if any(isinstance(value, dict) for value in values.values()):
+        return Config.from_dict(values), {}
+    Config().replace(**{name: value for name, value in values.items() if name not in SETTINGS})  # names the unknown
+    return None, values
+
+
+def _refuse_model_and_preset(option: str) -> None:
+    """What a whole configuration or an earlier model decides cannot be chosen too: nothing is ignored in silence."""
+    context = click.get_current_context()
+    for name in ("model", "preset"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} says which model it is, settings included; leave out --{name}")
+
+
+def _sources(corpus: tuple[str, ...]) -> list[str | Path]:
+    """What was named on the command line, each known to be there."""
+    from posvec.datasets import DATASETS
+    from posvec.files import find_files
+
+    for name in corpus:
+        if name != "-" and not (name in DATASETS and len(corpus) == 1):
+            find_files(name)
+    return ["-" if name == "-" else Path(name) for name in corpus]
 
 
 def _saved_vocabulary(corpus: tuple[str, ...]) -> Any:
@@ -401,6 +468,8 @@ def _saved_vocabulary(corpus: tuple[str, ...]) -> Any:
     path = Path(corpus[0])
     if (path / "config.json").is_file():
         return Model.load(path).vocabulary
-    if path.is_file() and path.open("rb").read(64).startswith(b'{"format": "posvec vocabulary"'):
-        return Vocabulary.load(path)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(64).startswith(b'{"format": "posvec vocabulary"'):
+                return Vocabulary.load(path)
     return None

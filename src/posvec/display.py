@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
 
 from posvec.reports import Progress
 
@@ -16,15 +17,17 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class TerminalDisplay:
-    """A bar for each stage: share done, words/s, loss, learning rate and time left."""
+    """One bar at a time: share done, words/s, loss, learning rate and time left."""
 
     def __init__(self, console: Console) -> None:
+        # Every column but the bar keeps its width: in a narrow terminal it is the bar that gives way.
+        whole = Column(no_wrap=True)
         self._bar = Bar(
             SpinnerColumn(),
-            TextColumn("{task.description:<9}"),
+            TextColumn("{task.description}", markup=False, table_column=whole),
             BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>5.1f} %"),
-            TextColumn("{task.fields[detail]}"),
+            TextColumn("{task.percentage:>3.0f} %", table_column=whole),
+            TextColumn("{task.fields[detail]}", markup=False, table_column=whole),
             console=console,
             transient=True,
         )
@@ -41,7 +44,7 @@ class TerminalDisplay:
     def stage(self, name: str) -> Iterator[Callable[[float], None]]:
         task = self._bar.add_task(name, total=1.0, detail="")
         yield lambda share: self._bar.update(task, completed=share)
-        self._bar.update(task, completed=1.0)
+        self._bar.remove_task(task)
 
     def on_block(self, progress: Progress) -> None:
         if self._training is None:
@@ -50,7 +53,7 @@ class TerminalDisplay:
 
     def on_epoch(self, progress: Progress) -> None:
         if progress.validation_loss is not None:
-            self._bar.console.print(_epoch_line(progress), highlight=False)
+            self._bar.console.print(_epoch_line(progress))
 
 
 class LineDisplay:
@@ -81,7 +84,7 @@ class LineDisplay:
             self._print(_epoch_line(progress))
 
     def _print(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(text)
 
 
 def make_display(console: Console) -> TerminalDisplay | LineDisplay:
@@ -92,9 +95,17 @@ def describe(progress: Progress) -> str:
     """Words/s, loss, learning rate and time left in one line."""
     epoch = f"epoch {progress.epoch}/{progress.epochs}  " if progress.epochs > 1 else ""
     return (
-        f"{epoch}{progress.words_per_second:,.0f} words/s  loss {progress.loss:.3f}  lr {progress.lr:.4f}  "
+        f"{epoch}{_short(progress.words_per_second)} words/s  loss {progress.loss:.3f}  lr {progress.lr:.4f}  "
         f"{format_seconds(progress.seconds_left)} left"
     )
+
+
+def _short(number: float) -> str:
+    """In three digits, or thousands of them: 1.14M, 114k, 999"""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= 0.9995 * size:
+            return f"{number / size:.{max(0, 3 - len(f'{number / size:.0f}'))}f}{unit}"
+    return f"{number:.0f}"
 
 
 def format_seconds(seconds: float) -> str:
