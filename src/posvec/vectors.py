@@ -118,7 +118,10 @@ def best(scores: Floats, topn: int) -> NDArray[np.intp]:
     topn = min(topn, len(scores))
     if topn <= 0:
         return np.empty(0, np.intp)
-    chosen = np.argpartition(-scores, topn - 1)[:topn]
+    last = np.partition(scores, -topn)[-topn]
+    above = np.flatnonzero(scores > last)
+    # Not argpartition: of several that tie with the last one it takes any.
+    chosen = np.concatenate([above, np.flatnonzero(scores == last)[: topn - len(above)]])
     order: NDArray[np.intp] = chosen[np.lexsort((chosen, -scores[chosen]))]
     return order
 

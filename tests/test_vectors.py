@@ -1,0 +1,104 @@
+"""Word vectors: lookup, out-of-vocabulary words, similarity, neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import posvec
+from posvec import PosvecError, Vocabulary, WordVectors
+from posvec.config import SubwordConfig
+from posvec.subwords import build_rows
+from posvec.vectors import best
+
+WORDS = {"cat": 9, "cats": 8, "dog": 7, "dogs": 6, "ox": 5}
+
+
+def vectors(subwords: bool = True, seed: int = 0) -> WordVectors:
+    vocabulary = Vocabulary.from_counts(WORDS, posvec.make_config("general", min_count=1).vocabulary)
+    rows = build_rows(vocabulary, SubwordConfig(subwords=subwords, buckets=500))
+    table = np.random.default_rng(seed).normal(size=(rows.table_rows, 8)).astype(np.float32)
+    return WordVectors(vocabulary, rows, table)
+
+
+def test_without_subwords_a_vector_is_the_word_s_row_itself():
+    words = vectors(subwords=False)
+    assert np.shares_memory(words["dog"], words._input_vectors)
+    assert np.array_equal(words["dog"], words._input_vectors[2])
+
+
+def test_with_subwords_a_vector_is_the_mean_of_the_word_s_rows():
+    words = vectors()
+    rows = words._rows.rows[words._rows.row_begin[2] : words._rows.row_begin[3]]
+    assert len(rows) > 3
+    np.testing.assert_allclose(words["dog"], words._input_vectors[rows].mean(0), rtol=1e-6)
+
+
+def test_the_table_of_many_words_equals_single_lookups():
+    vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(2500)})  # more than one piece of work
+    rows = build_rows(vocabulary, SubwordConfig(buckets=500))
+    table = np.random.default_rng(0).normal(size=(rows.table_rows, 8)).astype(np.float32)
+    words = WordVectors(vocabulary, rows, table)
+    assert words.table.shape == (2500, 8)
+    for i in (0, 1023, 1024, 2499):
+        own = rows.rows[rows.row_begin[i] : rows.row_begin[i + 1]]
+        np.testing.assert_allclose(words.table[i], table[own].mean(0), rtol=1e-4, atol=1e-6)
+
+
+def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
+    words = vectors()
+    assert "catdog" not in words
+    assert words.oov("catdog")
+    assert not words.oov("cat")
+    np.testing.assert_allclose(words["catdog"], words._input_vectors[words._rows.rows_of("catdog")].mean(0))
+
+
+def test_a_word_that_shares_nothing_has_no_vector():
+    for words, message in ((vectors(), r"and no n-gram of it"), (vectors(False), r"is not in the vocabulary; try")):
+        assert not words.oov("쥐")
+        with pytest.raises(PosvecError, match=r"^there is no vector for '쥐'.*" + message):
+            words["쥐"]
+
+
+def test_neighbours_are_by_cosine_best_first_and_without_the_word_itself():
+    words = vectors(subwords=False)
+    unit = words.table / np.linalg.norm(words.table, axis=1, keepdims=True)
+    expected = sorted(((float(unit[i] @ unit[0]), word) for i, word in enumerate(WORDS) if i), reverse=True)
+    found = words.most_similar("cat", topn=10)
+    assert [neighbor.word for neighbor in found] == [word for _, word in expected]
+    np.testing.assert_allclose([neighbor.similarity for neighbor in found], [s for s, _ in expected], rtol=1e-5)
+    assert [neighbor.word for neighbor in words.most_similar("cat", topn=2)] == [word for _, word in expected[:2]]
+    assert words.similarity("cat", found[0].word) == pytest.approx(found[0].similarity, abs=1e-6)
+
+
+def test_an_analogy_adds_and_subtracts_unit_vectors_and_leaves_out_its_words():
+    words = vectors(subwords=False)
+    unit = words.table / np.linalg.norm(words.table, axis=1, keepdims=True)
+    query = unit[0] + unit[3] - unit[1]
+    found = words.most_similar(["cat", "dogs"], "cats")
+    assert {neighbor.word for neighbor in found} == {"dog", "ox"}
+    assert words.most_similar(query)[0].word in ("cat", "dogs")
+    assert found[0].similarity == pytest.approx(max(unit[i] @ query for i in (2, 4)) / np.linalg.norm(query), abs=1e-5)
+
+
+def test_neighbours_of_nothing_are_refused():
+    with pytest.raises(PosvecError, match=r"needs at least one word"):
+        vectors().most_similar([])
+
+
+def test_a_vector_of_zeros_is_similar_to_nothing():
+    words = vectors(subwords=False)
+    words._input_vectors[2] = 0
+    assert words.similarity("dog", "cat") == 0
+    assert all(np.isfinite(neighbor.similarity) for neighbor in words.most_similar("cat"))
+
+
+def test_equal_scores_are_ranked_in_the_order_of_the_vocabulary():
+    scores = np.array([1, 3, 3, 2, 3], np.float32)
+    assert best(scores, 3).tolist() == [1, 2, 4]
+    assert best(scores, 99).tolist() == [1, 2, 4, 3, 0]
+    assert best(scores, 0).tolist() == []
+
+
+def test_ties_across_the_cut_go_to_the_more_frequent_words():
+    assert best(np.zeros(1000, np.float32), 5).tolist() == [0, 1, 2, 3, 4]
