@@ -7,7 +7,7 @@ import dataclasses
 import mmap
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -211,6 +211,9 @@ class Model:
 
     def _split(self, sentence: str | Sequence[str]) -> list[str]:
         if not isinstance(sentence, str):
+            for word in sentence if isinstance(sentence, Iterable) else [sentence]:
+                if not isinstance(word, str):
+                    raise PosvecError(f"a sentence is a string or a list of words, and {word!r} is neither")
             return list(sentence)
         tokenizer = get_tokenizer(self.config.text.tokenizer)
         words: list[str] = []

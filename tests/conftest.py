@@ -1,0 +1,110 @@
+"""What the tests of training share: a cache of their own, small corpora, small settings, the command line."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Small enough for many trainings a second, and with one thread the same bytes every time.
+SETTINGS: dict[str, Any] = {
+    "dim": 16,
+    "window": 4,
+    "buckets": 1000,
+    "min_count": 1,
+    "sample": 0.0,
+    "negatives": 3,
+    "threads": 1,
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POSVEC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("POSVEC_CPU", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def small() -> dict[str, Any]:
+    return dict(SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def flags() -> list[str]:
+    """The small settings for the command line."""
+    return [part for name, value in SETTINGS.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+
+
+@pytest.fixture(scope="session")
+def lines() -> list[str]:
+    """600 lines of 12 words each: pairs of words that keep together, so that there is something to learn."""
+    draw = random.Random(1)
+    words = [one + two for one in ("ka", "lo", "mi", "ne", "su", "ta") for two in ("ran", "tek", "mol", "bis", "dun")]
+    pairs = [(word, draw.choice(words)) for word in words]
+    return [" ".join(word for pair in draw.choices(pairs, k=6) for word in pair) for _ in range(600)]
+
+
+@pytest.fixture(scope="session")
+def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def posvec_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs the command line in this process, which is quick."""
+    from posvec.cli import main
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["posvec", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def posvec_process() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts the command line as a process of its own, which can be sent signals, and ends it with the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: object, stdin: Any = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-c", "from posvec.cli import main; main()", *map(str, arguments)],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # The tests may run where SIGINT is ignored, as behind & in a script.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
