@@ -237,8 +237,7 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
     chosen = {**PRESETS[preset], **settings}
     if "positional_dim" not in settings:
         dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
-        share = MODELS[model]["positional_dim"] / ModelConfig.dim
-        chosen["positional_dim"] = min(dim, math.ceil(dim * share))
+        chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
     return Config().replace(**{**MODELS[model], **chosen})
 
 
