@@ -69,6 +69,15 @@ def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of 96,000 words, trained in 192 stretches: long enough to be interrupted in the midst of an epoch."""
+    path = tmp_path_factory.mktemp("corpus") / "long.txt"
+    order = random.Random(2).choices(lines, k=8000)
+    path.write_text("\n".join(order) + "\n")
+    return path
+
+
 @pytest.fixture
 def posvec_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """Runs the command line in this process, which is quick."""
