@@ -13,6 +13,7 @@ import pytest
 import posvec
 from posvec import StopTraining, TrainingError
 from posvec.config import MODELS
+from posvec.pipeline import _check_finite as check_finite
 from posvec.training import learning_rate
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
@@ -113,9 +114,17 @@ def test_validation_lines_are_held_out_and_give_a_loss_for_each_epoch(corpus, sm
 
 
 def test_validation_trains_nothing(corpus, small):
-    """With a learning rate of zero, what validation does to the tables shows."""
+    validated = Recorder()
+    model = posvec.train(corpus, "constrained", **small, validation=0.5, callbacks=[validated])
+    stop_before = Recorder(stop, block=len(validated.blocks))
+    unvalidated = posvec.train(corpus, "constrained", **small, validation=0.5, callbacks=[stop_before])
+    assert model.report.validation_loss is not None
+    assert unvalidated.report.validation_loss is None
+    assert same(model, unvalidated)
+
+
+def test_validation_draws_the_same_every_time(corpus, small):
     model = posvec.train(corpus, "constrained", **small, epochs=2, validation=0.5, initial_lr=0.0)
-    assert not model.output_vectors.any()
     first, second = (epoch.validation_loss for epoch in model.report.epochs)
     assert first == second
 
@@ -271,18 +280,37 @@ def test_timed_checkpoints_do_not_change_the_result(long_corpus, small, tmp_path
     ("kind", "settings", "advice"),
     [
         ("general", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\)$"),
-        ("constrained", {"initial_lr": 1e20}, r"lower initial_lr"),
+        ("constrained", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\) or set score_limit=0"),
+        ("constrained", {"initial_lr": 1e20, "score_limit": 0.0}, r"lower initial_lr \(now 1e\+20\)$"),
         ("subword", {"initial_lr": 1e20, "context_mean": "words"}, r"or set context_mean=rows"),
         ("positional", {"initial_lr": 1e20, "positional_gradient": "summed"}, r"or set positional_gradient=averaged"),
         ("positional", {"initial_lr": 1e20, "initializer": "identity", "dim": 601}, r"use initializer=sqrt_normal"),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 3])
-def test_values_that_overflow_end_training_with_the_setting_to_change(corpus, small, kind, settings, advice, threads):
+def test_values_that_run_away_end_training_with_the_setting_to_change(corpus, small, kind, settings, advice, threads):
     before = threading.active_count()
-    with pytest.raises(TrainingError, match=r"^the parameters (have )?overflowed.*" + advice):
+    with pytest.raises(TrainingError, match=r"^(the parameters overflowed|the loss grew to) .*" + advice):
         posvec.train(corpus, kind, **{**small, **settings, "threads": threads})
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_learning_rate_far_too_high_never_passes_for_training(corpus, small, seed):
+    for rate in (1e3, 1e5, 1e20):
+        with pytest.raises(TrainingError, match=r"lower initial_lr"):
+            posvec.train(corpus, "constrained", **small, initial_lr=rate, seed=seed)
+
+
+def test_parameters_that_are_not_finite_are_never_saved(corpus, small):
+    model = posvec.train(corpus, "constrained", **small)
+    check_finite(model)
+    for name, value in zip(TABLES, (np.inf, -np.inf, np.nan), strict=True):
+        table = getattr(model, name)
+        before, table[-1, -1] = table[-1, -1], value
+        with pytest.raises(TrainingError, match=r"have overflowed and were not saved: lower initial_lr \(now 0.05\)"):
+            check_finite(model)
+        table[-1, -1] = before
 
 
 def test_overflow_leaves_the_last_good_checkpoint(corpus, small, tmp_path):

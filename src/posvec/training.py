@@ -36,6 +36,9 @@ from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
 _STRETCH = 20_000
 # Masked words per block of the kernel: with the rows of more words than this the second-level cache overflows.
 _BLOCK = 16
+# Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
+# score_limit such scores give no update, so that parameters can run away and still never overflow.
+_DIVERGED = 1000
 
 
 class Callback(Protocol):
@@ -96,6 +99,8 @@ def overflow_advice(config: Config) -> str:
         return f"{advice} or set positional_gradient=averaged"
     if model.context_mean == "words":
         return f"{advice} or set context_mean=rows, whose steps are about twenty times smaller"
+    if training.score_limit and model.positional_dim:
+        return f"{advice} or set score_limit=0, which lets scores that ran away come back"
     return advice
 
 
@@ -237,10 +242,12 @@ class _Run:
                 burst.stop()
 
     def _count(self, words: int, masked_words: int, loss: float) -> None:
-        if not math.isfinite(loss):
+        mean = loss / max(1, masked_words)
+        if not mean < _DIVERGED * (1 + self.config.training.negatives) * math.log(2):  # not >=: it may be NaN
+            what = f"the loss grew to {mean:.3g}" if math.isfinite(mean) else "the parameters overflowed"
             raise TrainingError(
-                f"the parameters overflowed in epoch {len(self.epochs) + 1} after {self.all_epochs.words:,} words, and "
-                f"training stopped: {overflow_advice(self.config)}"
+                f"{what} in epoch {len(self.epochs) + 1} after {self.all_epochs.words:,} words, and training stopped: "
+                f"{overflow_advice(self.config)}"
             )
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
