@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 THREADS = 2
+SIMILARITY = {"WS-353": "WS-353-ALL", "SimLex": "SIMLEX-999", "RW": "RW-STANFORD", "MTurk": "MTurk-771"}
 
 
 def main() -> None:
@@ -61,8 +62,7 @@ def train_posvec(trainer: str, seed: int, corpus: Path) -> Run:
     import posvec
 
     kind = trainer.split("-")[1]
-    settings = {"final_lr": 0.025} if trainer.endswith("-halved") else {}
-    model = posvec.train(corpus, kind, tokenizer="whitespace", seed=seed, threads=THREADS, **settings)
+    model = posvec.train(corpus, kind, tokenizer="whitespace", seed=seed, threads=THREADS)
     report = model.report
     assert report is not None
     tables = (model.input_vectors, model.output_vectors, model.positional_vectors)
@@ -95,10 +95,7 @@ def accuracy(data: Path, words: list[str], vectors: np.ndarray, lookup: Lookup) 
     """Percent of Google's analogies (3CosAdd, 200,000 most frequent words) and Spearman's rho of similarity sets."""
     return {
         "analogies": analogies(data / "analogy/en/questions-words.txt", words[:200_000], vectors[:200_000]),
-        **{
-            name: similarity(data / f"similarity/EN-{file}.txt", lookup)
-            for name, file in {"WS-353": "WS-353-ALL", "SimLex": "SIMLEX-999", "RW": "RW-STANFORD", "MTurk": "MTurk-771"}.items()
-        },
+        **{name: similarity(data / f"similarity/EN-{file}.txt", lookup) for name, file in SIMILARITY.items()},
     }
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import posvec
 from rich import box
 from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 
+import posvec
 from posvec.display import make_display
 
 WORDS = ["list", "function", "returns", "file", "integer", "error"]
@@ -33,8 +33,8 @@ def show_report(console: Console, model: posvec.Model) -> None:
     report = model.report
     assert report is not None
     console.print(
-        f"{model!r}\n{report.tokens:,} words, {len(report.epochs)} epochs in {report.seconds:.1f} s on {report.threads} "
-        f"threads: {report.words_per_second:,.0f} words/s; loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
+        f"{model!r}\n{report.tokens:,} words, {len(report.epochs)} epochs in {report.seconds:.1f} s on "
+        f"{report.threads} threads: {report.words_per_second:,.0f} words/s; loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
         highlight=False,
     )
 
@@ -53,8 +53,8 @@ def show_neighbors(console: Console, model: posvec.Model) -> None:
 def show_predictions(console: Console, model: posvec.Model) -> None:
     console.rule("Which word fills the gap?")
     for sentence in SENTENCES:
-        best = model.predict_masked(sentence, topn=6)
-        console.print(f"  {sentence.replace('[MASK]', '____'):44} {', '.join(each.word for each in best)}", highlight=False)
+        words = ", ".join(each.word for each in model.predict_masked(sentence, topn=6))
+        console.print(f"  {sentence.replace('[MASK]', '____'):38} {words}", highlight=False)
 
 
 def show_positions(console: Console, model: posvec.Model) -> None:

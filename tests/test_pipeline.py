@@ -147,14 +147,14 @@ MORE = ["karan purrs lotek", "purrs zooms miran"] * 20
 
 
 def test_further_training_starts_from_what_was_learnt(base, small):
-    more = posvec.train(iter(MORE), start=base, initial_lr=0.0, final_lr=0.0)
+    more = posvec.train(iter(MORE), start=base, initial_lr=0.0)
     for word in base.vocabulary.words:
         old, new = base.vocabulary.index[word], more.vocabulary.index[word]
         assert np.array_equal(base.vectors[word], more.vectors[word])
         assert np.array_equal(base.output_vectors[old], more.output_vectors[new])
     assert np.array_equal(base.positional_vectors, more.positional_vectors)
     assert more.config.kind == "constrained"
-    assert more.config == base.config.replace(initial_lr=0.0, final_lr=0.0)
+    assert more.config == base.config.replace(initial_lr=0.0)
 
 
 def test_further_training_adds_words_and_counts(base):

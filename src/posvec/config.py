@@ -76,7 +76,7 @@ class TrainingConfig:
 
     epochs: int = _setting(1, "passes over the corpus")
     initial_lr: float = _setting(0.05, "learning rate at the start")
-    final_lr: float = _setting(0.0, "learning rate at the end, reached in a straight line")
+    final_lr_share: float = _setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
     negatives: int = _setting(10, "negative examples per masked word")
     window_sampling: Literal["shrink", "fixed"] = _setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
@@ -255,7 +255,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "window": (1, 2**16),
     "epochs": (1, math.inf),
     "initial_lr": (0, math.inf),
-    "final_lr": (0, math.inf),
+    "final_lr_share": (0, 1),
     "negatives": (1, 10_000),
     "score_limit": (0, math.inf),
     "negative_reuse": (1, 2**16),

@@ -67,9 +67,9 @@ def train(
 
 
 def learning_rate(config: Config, share: float) -> float:
-    """Falls linearly over training, of which ``share`` is done, from initial_lr to final_lr."""
+    """Falls linearly over training, of which ``share`` is done, from initial_lr to its final share."""
     training = config.training
-    return training.initial_lr + (training.final_lr - training.initial_lr) * share
+    return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
 
 
 def kernel_options(config: Config) -> _kernel.Options:
