@@ -100,10 +100,10 @@ def posvec_process() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Starts the command line as a process of its own, which can be sent signals, and ends it with the test."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(*arguments: object, stdin: Any = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    def start(*arguments: object, stdin: Any = subprocess.DEVNULL, before: str = "") -> subprocess.Popen[bytes]:
         started.append(
             subprocess.Popen(
-                [sys.executable, "-c", "from posvec.cli import main; main()", *map(str, arguments)],
+                [sys.executable, "-c", f"{before}from posvec.cli import main; main()", *map(str, arguments)],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

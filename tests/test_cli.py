@@ -349,6 +349,20 @@ def test_overflow_ends_the_process_in_good_order(posvec_process, corpus, flags, 
     assert "training stopped: lower initial_lr (now 1e+20)" in err.decode()
 
 
+def test_a_full_disk_loses_nothing_that_was_there(posvec_process, corpus, saved, flags, tmp_path):
+    shutil.copytree(saved / "general", tmp_path / "model")
+    before = contents(tmp_path / "model")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+    for output in ("model", "new"):
+        arguments = ["train", corpus, "-o", tmp_path / output, *flags, "--dim", 300, "--overwrite", "--quiet"]
+        process = posvec_process(*arguments, before=limit)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert re.fullmatch(r"Error: cannot write .*safetensors: File too large; free some space .*\n", err.decode())
+    assert contents(tmp_path / "model") == before
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("command", ["info", "resume", "neighbors"])
 def test_a_model_of_a_newer_version_is_refused(posvec_command, saved, tmp_path, command):
     shutil.copytree(saved / "general", tmp_path / "model")

@@ -53,7 +53,7 @@ class TerminalDisplay:
 
     def on_epoch(self, progress: Progress) -> None:
         if progress.validation_loss is not None:
-            self._bar.console.print(_epoch_line(progress))
+            self._bar.console.print(_epoch_line(progress), highlight=False)
 
 
 class LineDisplay:
@@ -84,7 +84,7 @@ class LineDisplay:
             self._print(_epoch_line(progress))
 
     def _print(self, text: str) -> None:
-        self._console.print(text)
+        self._console.print(text, highlight=False, soft_wrap=True)
 
 
 def make_display(console: Console) -> TerminalDisplay | LineDisplay:
