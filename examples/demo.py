@@ -34,7 +34,8 @@ def show_report(console: Console, model: posvec.Model) -> None:
     assert report is not None
     console.print(
         f"{model!r}\n{report.tokens:,} words, {len(report.epochs)} epochs in {report.seconds:.1f} s on "
-        f"{report.threads} threads: {report.words_per_second:,.0f} words/s; loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
+        f"{report.threads} threads: {report.words_per_second:,.0f} words/s, "
+        f"loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
         highlight=False,
     )
 

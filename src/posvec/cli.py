@@ -14,6 +14,16 @@ import click
 from posvec import __version__
 from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config, Setting
 from posvec.errors import ConfigError, ModelError, PosvecError
+from posvec.printing import (
+    format_size,
+    make_console,
+    make_table,
+    plural,
+    print_info,
+    print_neighbors,
+    print_report,
+    print_vocabulary,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -152,7 +162,7 @@ def train(
             **given,
         )
     if not quiet:
-        _print_report(console, trained, output)
+        print_report(console, trained, output)
         if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset == "small" or config or start):
             console.print(
                 f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
@@ -175,7 +185,7 @@ def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: boo
     with _training(quiet, model) as (display, console):
         trained = run(model, _sources(corpus) if corpus else None, threads=threads, display=display)
     if not quiet:
-        _print_report(console, trained, model)
+        print_report(console, trained, model)
 
 
 @commands.command()
@@ -190,7 +200,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
     if as_json:
         click.echo(json.dumps(_describe(loaded), indent=2))
         return
-    _print_info(_console(), loaded, model)
+    print_info(make_console(), loaded, model)
 
 
 @commands.command()
@@ -226,7 +236,7 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
         raise ConfigError(f"{corpus[0]} is counted already; leave out {', '.join(given)}, or name its corpus")
     if output:
         vocabulary.save(output)
-    _print_vocabulary(_console(), vocabulary, top)
+    print_vocabulary(make_console(), vocabulary, top)
 
 
 @commands.command()
@@ -245,7 +255,7 @@ def neighbors(model: Path, words: tuple[str, ...], topn: int, as_json: bool) -> 
             json.dumps({word: [each._asdict() for each in near] for word, near in found.items()}, ensure_ascii=False)
         )
         return
-    _print_neighbors(_console(), vectors, found)
+    print_neighbors(make_console(), vectors, found)
 
 
 @commands.group()
@@ -261,14 +271,14 @@ def list_cache() -> None:
     from posvec.cache import cache_entries, cache_folder
 
     entries = cache_entries()
-    table = _table("corpus", "size", "made")
+    table = make_table("corpus", "size", "made")
     for entry in entries:
-        table.add_row(entry.name, _size(entry.bytes), f"{datetime.fromtimestamp(entry.created):%Y-%m-%d %H:%M}")
-    console = _console()
+        table.add_row(entry.name, format_size(entry.bytes), f"{datetime.fromtimestamp(entry.created):%Y-%m-%d %H:%M}")
+    console = make_console()
     if entries:
         console.print(table)
-    total = _size(sum(entry.bytes for entry in entries))
-    console.print(f"{_plural(len(entries), 'entry', 'entries')}, {total} in {cache_folder()}")
+    total = format_size(sum(entry.bytes for entry in entries))
+    console.print(f"{plural(len(entries), 'entry', 'entries')}, {total} in {cache_folder()}")
 
 
 @cache.command("clear")
@@ -276,28 +286,10 @@ def clear() -> None:
     """Remove everything from the cache."""
     from posvec.cache import clear_cache
 
-    click.echo(f"{_size(clear_cache())} freed")
+    click.echo(f"{format_size(clear_cache())} freed")
 
 
-# ---- printing ---------------------------------------------------------------------------------------------------
-
-
-def _console(stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    # No markup and no emoji: words and paths are shown as they are, [brackets] and :colons: too.
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
-
-
-def _table(*columns: str, numbers: bool = True) -> Any:
-    """A table whose columns, but for the first, hold numbers or text."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number and numbers else "left", overflow="fold")
-    return table
+# ---- helpers ----------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -305,7 +297,7 @@ def _display(quiet: bool) -> Iterator[tuple[Any, Console]]:
     """The display of long work, and the console that it writes to: standard error, results go to standard output."""
     from posvec.display import make_display
 
-    console = _console(stderr=True)
+    console = make_console(stderr=True)
     if quiet:
         yield None, console
         return
@@ -335,28 +327,6 @@ def _is_resumable(output: Path) -> bool:
         return False
 
 
-def _print_report(console: Console, model: Model, output: Path) -> None:
-    report = model.report
-    assert report is not None
-    table = _table("training report", "", numbers=False)
-    for name, value in [
-        ("model", f"{model.config.kind}, D = {model.config.model.dim}, D' = {model.config.model.positional_dim}, "
-                  f"c = {model.config.model.window}"),
-        ("vocabulary", f"{report.vocabulary:,} words, {len(model.rows.bucket_ids):,} n-gram rows"),
-        ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
-        ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
-        ("initializing", f"{report.before.initializing:.1f} s"),
-        ("training", f"{report.seconds:.1f} s on {_plural(report.threads, 'thread')}"),
-        ("speed", f"{report.words_per_second:,.0f} words/s"),
-        ("loss", f"{report.loss:.4f}"),
-        *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
-        *([("stopped early", f"after {_plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
-        ("saved in", str(output)),
-    ]:  # fmt: skip
-        table.add_row(name, value)
-    console.print(table)
-
-
 def _describe(model: Model) -> dict[str, Any]:
     return {
         "kind": model.config.kind,
@@ -366,60 +336,6 @@ def _describe(model: Model) -> dict[str, Any]:
         "report": model.report.to_dict() if model.report else None,
         "interrupted": model.state is not None,
     }
-
-
-def _print_info(console: Console, model: Model, path: Path) -> None:
-    from rich.text import Text
-
-    size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
-    console.print(f"{model!r}, {_size(size)}")
-    table = _table("setting", "value", numbers=False)
-    for setting in SETTINGS.values():
-        value = getattr(getattr(model.config, setting.group), setting.name)
-        table.add_row(setting.name, Text(f"{value}", "" if value == setting.default else "bold"))
-    console.print(table)
-    if model.state:
-        console.print(f"Training was interrupted; go on with: posvec resume {path}")
-    elif model.report:
-        _print_report(console, model, path)
-
-
-def _print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
-    kept, total = int(vocabulary.counts.sum()), vocabulary.total_words
-    expected = float((vocabulary.counts * vocabulary.keep_probabilities()).sum())
-    console.print(
-        f"{len(vocabulary):,} words that cover {kept:,} of {total:,} tokens ({kept / max(total, 1):.1%}); about "
-        f"{expected / max(total, 1):.1%} of tokens survive subsampling"
-    )
-    table = _table("word", "count", "kept")
-    keep = vocabulary.keep_probabilities()
-    for word, count, share in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
-        table.add_row(word, f"{count:,}", f"{share:.1%}")
-    console.print(table)
-
-
-def _print_neighbors(console: Console, vectors: Any, found: Mapping[str, Any]) -> None:
-    from rich.columns import Columns
-
-    tables = []
-    for word, near in found.items():
-        table = _table(word + ("" if word in vectors else " (from its subwords)"), "")
-        for neighbor in near:
-            table.add_row(neighbor.word, f"{neighbor.similarity:.3f}")
-        tables.append(table)
-    console.print(Columns(tables))
-
-
-def _plural(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"
-        count /= 1000
-    raise AssertionError
 
 
 def _read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:

@@ -92,10 +92,10 @@ class TrainingConfig:
     )
     train_positions: bool = _setting(True, "learn the positional vectors; otherwise they keep their initial values")
     score_limit: float = _setting(
-        6.0, "an example whose score lies outside +-limit gives no update, as in word2vec and gensim; 0: no limit"
+        0.0, "an example whose score lies outside +-limit gives no update, as gensim does at 6; 0: no limit"
     )
     negative_reuse: int = _setting(
-        1, "masked words that one draw of a negative serves: more is faster, up to a point as accurate"
+        8, "how many masked words one draw of a negative serves; more is faster, and 8 as accurate as 1"
     )
     seed: int = _setting(1, "seed of every random draw")
     threads: int = _setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
@@ -216,11 +216,32 @@ MODELS: dict[str, dict[str, Any]] = {
     "constrained": {"subwords": True, "positional_dim": 60, "window": 15},
 }
 
+# What the presets change. paper: its text to the letter. as-run: its authors' code. fasttext: that program's choices.
+# small: for corpora under 10M words, chosen by measurement (benchmarks/results/small.md).
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
-    "paper": {"context_mean": "words", "subsampling": "paper", "initializer": "sqrt_normal", "score_limit": 0.0},
-    "as-run": {"initializer": "sqrt_normal_as_run", "negative_reuse": 1},
-    "fasttext": {"negative_exponent": 0.5, "score_limit": 0.0, "negative_reuse": 1, "sample": 1e-4},
+    "paper": {
+        "context_mean": "words",
+        "subsampling": "paper",
+        "initializer": "sqrt_normal",
+        "final_lr_share": 0.0,
+        "negative_reuse": 1,
+    },
+    "as-run": {
+        "initializer": "sqrt_normal_as_run",
+        "final_lr_share": 0.0,
+        "negative_reuse": 1,
+        "score_limit": 6.0,
+    },
+    "fasttext": {
+        "dim": 100,
+        "sample": 1e-4,
+        "negatives": 5,
+        "negative_exponent": 0.5,
+        "epochs": 5,
+        "final_lr_share": 0.0,
+        "negative_reuse": 1,
+    },
     "small": {"dim": 100, "buckets": 200_000, "sample": 1e-3, "min_count": 3, "epochs": 10},
 }
 
