@@ -130,7 +130,7 @@ def test_validation_draws_the_same_every_time(corpus, small):
 
 
 def test_patience_ends_training_when_the_validation_loss_no_longer_falls(corpus, small):
-    settings = {**small, "epochs": 60, "validation": 0.3, "initial_lr": 0.5, "final_lr_share": 1.0, "dim": 32}
+    settings = {**small, "epochs": 60, "validation": 0.3, "initial_lr": 0.1, "final_lr_share": 1.0, "dim": 32}
     model = posvec.train(corpus, "subword", **settings, patience=2)
     losses = [epoch.validation_loss for epoch in model.report.epochs]
     assert model.report.stopped_early
@@ -280,8 +280,12 @@ def test_timed_checkpoints_do_not_change_the_result(long_corpus, small, tmp_path
     ("kind", "settings", "advice"),
     [
         ("general", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\)$"),
-        ("constrained", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\) or set score_limit=0"),
-        ("constrained", {"initial_lr": 1e20, "score_limit": 0.0}, r"lower initial_lr \(now 1e\+20\)$"),
+        (
+            "constrained",
+            {"initial_lr": 1e20, "score_limit": 6.0},
+            r"lower initial_lr \(now 1e\+20\) or set score_limit=0",
+        ),
+        ("constrained", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\)$"),
         ("subword", {"initial_lr": 1e20, "context_mean": "words"}, r"or set context_mean=rows"),
         ("positional", {"initial_lr": 1e20, "positional_gradient": "summed"}, r"or set positional_gradient=averaged"),
         ("positional", {"initial_lr": 1e20, "initializer": "identity", "dim": 601}, r"use initializer=sqrt_normal"),
