@@ -14,7 +14,7 @@ import posvec
 from posvec import StopTraining, TrainingError
 from posvec.config import MODELS
 from posvec.pipeline import _check_finite as check_finite
-from posvec.training import learning_rate
+from posvec.stretches import learning_rate
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import queue
 import signal
 import threading
 import time
@@ -19,23 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from posvec import _kernel
 from posvec.config import Config
 from posvec.encoding import EncodedCorpus
-from posvec.environment import cpu_level
 from posvec.errors import CorpusError, TrainingError
-from posvec.model import Model, kernel_view
+from posvec.model import Model
 from posvec.parallel import thread_count
 from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
+from posvec.stretches import Burst, Stretches, learning_rate
 
-# Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
-# smoothly and Ctrl-C is answered at once.
-_STRETCH = 20_000
-# Masked words per block of the kernel: with the rows of more words than this the second-level cache overflows.
-_BLOCK = 16
 # Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
 _DIVERGED = 1000
@@ -64,29 +54,6 @@ def train(
     trains; it saves the model. Ctrl-C then raises KeyboardInterrupt, and a second one does so without saving.
     """
     return _Run(model, corpus, callbacks, checkpoint).run()
-
-
-def learning_rate(config: Config, share: float) -> float:
-    """Falls linearly over training, of which ``share`` is done, from initial_lr to its final share."""
-    training = config.training
-    return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
-
-
-def kernel_options(config: Config) -> _kernel.Options:
-    """The settings that the kernel needs, in its own terms."""
-    model, training = config.model, config.training
-    options = _kernel.Options()
-    options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
-    options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
-    options.block = _BLOCK
-    options.mean_over_words = model.context_mean == "words"
-    options.exact_gradient = training.input_gradient == "exact"
-    options.summed_positional = training.positional_gradient == "summed"
-    options.train_positions = training.train_positions
-    options.shrink = training.window_sampling == "shrink"
-    options.text_positions = training.positions == "text"
-    options.score_limit = training.score_limit
-    return options
 
 
 def overflow_advice(config: Config) -> str:
@@ -136,20 +103,7 @@ class _Run:
         self.checkpoint = checkpoint
         self.threads = thread_count(self.config.training.threads)
         self.vocabulary = len(model.vocabulary)
-        self.trainer = _kernel.Trainer(
-            kernel_view(model.input_vectors),
-            kernel_view(model.output_vectors),
-            model.positional_vectors,
-            model.rows.row_begin,
-            model.rows.rows,
-            model.vocabulary.keep_probabilities(),
-            *model.vocabulary.alias_table(),
-            kernel_options(self.config),
-            cpu_level(),
-        )
-        self.workspaces = [_kernel.Workspace() for _ in range(self.threads)]
-        self.stretches = _stretches(corpus)
-        self.per_epoch = len(self.stretches) - 1
+        self.stretches = Stretches(model, corpus)
         self.all_epochs = _Tally()
         self.epoch = _Tally()
         self.recent: deque[tuple[int, float]] = deque(maxlen=200)  # of which the loss shown is the mean
@@ -201,14 +155,17 @@ class _Run:
         return False
 
     def _train_epoch(self) -> None:
-        end = (len(self.epochs) + 1) * self.per_epoch
+        end = (len(self.epochs) + 1) * self.stretches.per_epoch
         while self.next_stretch < end:
-            with _Burst(self, self.next_stretch, end) as burst:
+            with self._burst(self.next_stretch, end) as burst:
                 self._follow(burst)
             self.next_stretch = burst.next
             self._heed_interruption()
             if self.next_stretch < end:
                 self._save()
+
+    def _burst(self, first: int, end: int, held_out: bool = False) -> Burst:
+        return Burst(self.stretches, first, end, self.threads, held_out, lambda: self.interrupted)
 
     def _interrupt(self) -> None:
         if self.interrupted:
@@ -220,7 +177,7 @@ class _Run:
             self._save()
             raise KeyboardInterrupt
 
-    def _follow(self, burst: _Burst) -> None:
+    def _follow(self, burst: Burst) -> None:
         """Count what the threads of a burst have done until it ends; end it when a checkpoint is due."""
         started, seconds, epoch_seconds = time.monotonic(), self.seconds, self.epoch_seconds
         minutes = self.config.training.checkpoint_minutes
@@ -265,7 +222,7 @@ class _Run:
         if not self.config.training.validation:
             return None
         tally = _Tally()
-        with _Burst(self, 0, self.per_epoch, held_out=True) as burst:
+        with self._burst(0, self.stretches.per_epoch, held_out=True) as burst:
             for result in burst.results():
                 tally.add(*result)
         self._heed_interruption()
@@ -298,25 +255,6 @@ class _Run:
         held_out = self.config.training.validation
         return round(self.corpus.tokens * (1 - held_out)) * self.config.training.epochs
 
-    # ---- stretches ----------------------------------------------------------------------------------------------
-
-    def train_stretch(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> tuple[int, int, float]:
-        """One stretch of lines, numbered over all epochs: tokens read, masked words and the sum of their losses."""
-        epoch, place = divmod(number, self.per_epoch)
-        begin, end = int(self.stretches[place]), int(self.stretches[place + 1])
-        share = (epoch + int(self.corpus.lines[begin]) / self.corpus.tokens) / self.config.training.epochs
-        return self.trainer.train(
-            workspace,
-            self.corpus.ids,
-            self.corpus.lines,
-            begin,
-            end,
-            0.0 if held_out else learning_rate(self.config, share),
-            _stretch_seed(self.config.training.seed, -1 - number if held_out else number),
-            self.config.training.validation,
-            held_out,
-        )
-
     # ---- checkpoints --------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
@@ -346,65 +284,6 @@ class _Run:
         self.epochs = [EpochReport(**epoch) for epoch in state.epochs]
 
 
-class _Burst:
-    """Threads that train stretches ``first`` to ``end - 1`` in order, each taking the next one, until stopped."""
-
-    def __init__(self, run: _Run, first: int, end: int, held_out: bool = False) -> None:
-        self.next, self.end, self.held_out = first, end, held_out
-        self._run = run
-        self._lock = threading.Lock()
-        self._stopped = False
-        self._results: queue.SimpleQueue[tuple[int, int, float] | BaseException | None] = queue.SimpleQueue()
-        self._working = len(run.workspaces)
-        self._threads = [threading.Thread(target=self._work, args=(each,)) for each in run.workspaces]
-        for thread in self._threads:
-            thread.start()
-
-    def __enter__(self) -> _Burst:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def stop(self) -> None:
-        """Take no further stretch. The ones being trained go on to their end."""
-        self._stopped = True
-
-    def close(self) -> None:
-        """Stop, and wait until no thread touches the parameters any more."""
-        self.stop()
-        for thread in self._threads:
-            thread.join()
-
-    def results(self) -> Iterator[tuple[int, int, float]]:
-        """What each stretch gave, as they end; ends when all threads have."""
-        while self._working:
-            result = self._results.get()
-            if isinstance(result, BaseException):
-                raise result
-            if result is None:
-                self._working -= 1
-            else:
-                yield result
-
-    def _work(self, workspace: _kernel.Workspace) -> None:
-        try:
-            while (number := self._take()) is not None:
-                self._results.put(self._run.train_stretch(number, workspace, self.held_out))
-        except BaseException as error:
-            self.stop()
-            self._results.put(error)
-        finally:
-            self._results.put(None)
-
-    def _take(self) -> int | None:
-        with self._lock:
-            if self._stopped or self._run.interrupted or self.next >= self.end:
-                return None
-            self.next += 1
-            return self.next - 1
-
-
 @contextmanager
 def _interruption(handle: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C calls ``handle`` in place of raising KeyboardInterrupt wherever the main thread happens to be."""
@@ -418,15 +297,3 @@ def _interruption(handle: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _stretches(corpus: EncodedCorpus) -> NDArray[np.int64]:
-    """The lines at which stretches begin, and the number of lines: whole lines of about ``_STRETCH`` tokens."""
-    size = min(_STRETCH, max(500, corpus.tokens // 500))
-    inner = np.searchsorted(corpus.lines, np.arange(size, corpus.tokens, size, dtype=np.uint64))
-    return np.unique(np.concatenate([[0], inner, [len(corpus)]]))
-
-
-def _stretch_seed(seed: int, number: int) -> int:
-    """Different for every stretch of every run; the kernel mixes the bits."""
-    return (seed * 0x9E3779B97F4A7C15 + number * 0xD1342543DE82EF95 + 0x632BE59BD9B4E019) % 2**64

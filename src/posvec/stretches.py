@@ -1,0 +1,167 @@
+"""Stretches of lines, the unit of training: what the kernel does in one call, and the threads that make the calls."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec import _kernel
+from posvec.config import Config
+from posvec.encoding import EncodedCorpus
+from posvec.environment import cpu_level
+from posvec.model import Model, kernel_view
+
+# Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
+# smoothly and Ctrl-C is answered at once.
+_STRETCH = 20_000
+# Masked words per block of the kernel: with the rows of more words than this the second-level cache overflows.
+_BLOCK = 16
+
+
+class Stretches:
+    """The lines of a corpus in stretches, and the model that is trained on them; numbered over all epochs."""
+
+    def __init__(self, model: Model, corpus: EncodedCorpus) -> None:
+        self.config = model.config
+        self.corpus = corpus
+        self.starts = _starts(corpus)
+        self._trainer = _kernel.Trainer(
+            kernel_view(model.input_vectors),
+            kernel_view(model.output_vectors),
+            model.positional_vectors,
+            model.rows.row_begin,
+            model.rows.rows,
+            model.vocabulary.keep_probabilities(),
+            *model.vocabulary.alias_table(),
+            kernel_options(self.config),
+            cpu_level(),
+        )
+
+    @property
+    def per_epoch(self) -> int:
+        return len(self.starts) - 1
+
+    def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> tuple[int, int, float]:
+        """One stretch of lines, numbered over all epochs: tokens read, masked words and the sum of their losses."""
+        epoch, place = divmod(number, self.per_epoch)
+        begin, end = int(self.starts[place]), int(self.starts[place + 1])
+        share = (epoch + int(self.corpus.lines[begin]) / self.corpus.tokens) / self.config.training.epochs
+        return self._trainer.train(
+            workspace,
+            self.corpus.ids,
+            self.corpus.lines,
+            begin,
+            end,
+            0.0 if held_out else learning_rate(self.config, share),
+            _stretch_seed(self.config.training.seed, -1 - number if held_out else number),
+            self.config.training.validation,
+            held_out,
+        )
+
+
+class Burst:
+    """Threads that train stretches ``first`` to ``end - 1`` in order, each taking the next one, until stopped."""
+
+    def __init__(
+        self,
+        stretches: Stretches,
+        first: int,
+        end: int,
+        threads: int,
+        held_out: bool = False,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.next, self.end, self.held_out = first, end, held_out
+        self._stretches = stretches
+        self._interrupted = interrupted
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._results: queue.SimpleQueue[tuple[int, int, float] | BaseException | None] = queue.SimpleQueue()
+        self._working = threads
+        self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Burst:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """Take no further stretch. The ones being trained go on to their end."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Stop, and wait until no thread touches the parameters any more."""
+        self.stop()
+        for thread in self._threads:
+            thread.join()
+
+    def results(self) -> Iterator[tuple[int, int, float]]:
+        """What each stretch gave, as they end; ends when all threads have."""
+        while self._working:
+            result = self._results.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
+                self._working -= 1
+            else:
+                yield result
+
+    def _work(self) -> None:
+        workspace = _kernel.Workspace()
+        try:
+            while (number := self._take()) is not None:
+                self._results.put(self._stretches.train(number, workspace, self.held_out))
+        except BaseException as error:
+            self.stop()
+            self._results.put(error)
+        finally:
+            self._results.put(None)
+
+    def _take(self) -> int | None:
+        with self._lock:
+            if self._stopped or self._interrupted() or self.next >= self.end:
+                return None
+            self.next += 1
+            return self.next - 1
+
+
+def learning_rate(config: Config, share: float) -> float:
+    """Falls linearly over training, of which ``share`` is done, from initial_lr to its final share."""
+    training = config.training
+    return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
+
+
+def kernel_options(config: Config) -> _kernel.Options:
+    """The settings that the kernel needs, in its own terms."""
+    model, training = config.model, config.training
+    options = _kernel.Options()
+    options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
+    options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
+    options.block = _BLOCK
+    options.mean_over_words = model.context_mean == "words"
+    options.exact_gradient = training.input_gradient == "exact"
+    options.summed_positional = training.positional_gradient == "summed"
+    options.train_positions = training.train_positions
+    options.shrink = training.window_sampling == "shrink"
+    options.text_positions = training.positions == "text"
+    options.score_limit = training.score_limit
+    return options
+
+
+def _starts(corpus: EncodedCorpus) -> NDArray[np.int64]:
+    """The lines at which stretches begin, and the number of lines: whole lines of about ``_STRETCH`` tokens."""
+    size = min(_STRETCH, max(500, corpus.tokens // 500))
+    inner = np.searchsorted(corpus.lines, np.arange(size, corpus.tokens, size, dtype=np.uint64))
+    return np.unique(np.concatenate([[0], inner, [len(corpus)]]))
+
+
+def _stretch_seed(seed: int, number: int) -> int:
+    """Different for every stretch of every run; the kernel mixes the bits."""
+    return (seed * 0x9E3779B97F4A7C15 + number * 0xD1342543DE82EF95 + 0x632BE59BD9B4E019) % 2**64
