@@ -10,11 +10,8 @@
 
 namespace posvec {
 
-// Masked words that draw from one pool of negatives.
-#ifndef POOLG
-#define POOLG 256
-#endif
-constexpr std::size_t kNegativeGroup = POOLG;
+// Masked words that draw from one pool of negatives. Fewer would meet too often, more would not fit the cache.
+constexpr std::size_t kNegativeGroup = 2048;
 
 // SplitMix64 (Steele, Lea, Flood 2014): the state is a counter, every output a mix of it.
 class Random {
