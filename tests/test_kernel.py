@@ -382,3 +382,44 @@ def test_arrays_that_do_not_fit_are_refused(change):
         problem.positional = problem.positional[:2]
     with pytest.raises(ValueError, match=r"[a-z]"):
         problem.train()
+
+
+def test_reused_negatives_follow_the_same_distribution_and_neighbours_do_not_share_them():
+    problem = Problem(words=1000, negative_reuse=8)
+    problem.alias_probability[:] = 1  # all words equally likely
+    problem.keep[:] = 1
+    problem.ids, problem.lines = np.zeros(50_000, np.uint32), np.array([0, 50_000], np.uint64)
+    negatives = problem.draws().negatives
+    assert negatives.shape == (50_000, 5)
+    counts = np.bincount(negatives.ravel(), minlength=1000)
+    # each of the 31,250 draws serves eight times, so counts spread as if there were an eighth of them
+    np.testing.assert_allclose(counts.std() / counts.mean(), np.sqrt((1 + 8) / 250), rtol=0.15)
+    shared = [len(set(one) & set(other)) for one, other in zip(negatives[:-1:7], negatives[1::7], strict=True)]
+    assert np.mean(shared) < 0.1
+
+
+def test_every_option_of_the_kernel_is_set_from_the_configuration():
+    from posvec.config import make_config
+    from posvec.stretches import kernel_options
+
+    names = [name for name in dir(_kernel.Options) if not name.startswith("_")]
+    default = kernel_options(make_config("constrained"))
+    changed = kernel_options(
+        make_config(
+            "constrained",
+            dim=310,
+            positional_dim=61,
+            window=16,
+            negatives=11,
+            negative_reuse=9,
+            context_mean="words",
+            input_gradient="exact",
+            positional_gradient="summed",
+            train_positions=False,
+            window_sampling="fixed",
+            positions="text",
+            score_limit=1.0,
+        )
+    )
+    same = [name for name in names if getattr(default, name) == getattr(changed, name)]
+    assert same == ["block"]

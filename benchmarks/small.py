@@ -1,0 +1,73 @@
+"""Settings for small corpora: trains the constrained model under several and writes a table of accuracies.
+
+    python benchmarks/small.py TEXT DATA [-o benchmarks/results/small.md]
+
+TEXT is a corpus of a few million words; DATA has analogy/ and similarity/ (see benchmarks/README.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import posvec
+from contestant import accuracy
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 5},
+    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10},
+    {"sample": 1e-3, "min_count": 2, "dim": 100, "epochs": 10},
+    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10, "final_lr_share": 0.0},
+    {"sample": 1e-4, "min_count": 2, "dim": 200, "epochs": 10},
+    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 20, "final_lr_share": 0.0},
+    {"sample": 1e-4, "min_count": 5, "dim": 100, "epochs": 10},
+    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10, "buckets": 200_000},
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "small.md")
+    arguments = parser.parse_args()
+    rows = []
+    for settings in SETTINGS:
+        model = posvec.train(arguments.corpus, "constrained", **settings)
+        assert model.report is not None
+
+        def lookup(word: str, vectors: posvec.WordVectors = model.vectors) -> np.ndarray | None:
+            return vectors[word] if word in vectors or vectors.oov(word) else None
+
+        scores = accuracy(arguments.data, model.vocabulary.words, model.vectors.table, lookup)
+        if not rows:
+            rows.append(["settings", "seconds", *scores, "mean"])
+            rows.append(["---"] * len(rows[0]))
+        named = ", ".join(f"{name} {value:g}" for name, value in settings.items()) or "the defaults"
+        values = [
+            f"{value:.1f}" for value in (model.report.seconds, *scores.values(), statistics.mean(scores.values()))
+        ]
+        rows.append([named, *values])
+        print(rows[-1], flush=True)
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(
+        f"""# Settings for small corpora
+
+The constrained model on {model.report.tokens:,} words. Analogies in percent of the questions whose words are all in the
+vocabulary, others Spearman's ρ × 100; one seed each.
+
+{table}
+
+Made by `python benchmarks/small.py TEXT DATA`.
+"""
+    )
+
+
+if __name__ == "__main__":
+    main()
