@@ -138,7 +138,9 @@ template <class Real> class Trainer {
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
               std::uint64_t end, std::uint64_t seed, double validation, bool held_out) const {
         require(begin <= end && end + 1 <= lines.shape(0), "no such lines");
-        require(lines.data()[begin] <= lines.data()[end] && lines.data()[end] <= ids.shape(0), "lines do not fit ids");
+        for (std::uint64_t line = begin; line < end; line++)
+            require(lines.data()[line] <= lines.data()[line + 1], "lines are not in order");
+        require(lines.data()[end] <= ids.shape(0), "lines do not fit ids");
         const Lexicon lexicon{static_cast<std::uint32_t>(output.shape(0)), keep.data(), alias_probability.data(),
                               alias.data()};
         work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out}, seed);

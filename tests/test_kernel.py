@@ -367,7 +367,7 @@ def test_held_out_lines_and_the_others_are_complementary():
     assert sorted([*held, *rest]) == sorted(problem.ids)
 
 
-@pytest.mark.parametrize("change", ["rows", "row_begin", "alias", "lines", "shape"])
+@pytest.mark.parametrize("change", ["rows", "row_begin", "alias", "lines", "order", "shape"])
 def test_arrays_that_do_not_fit_are_refused(change):
     problem = Problem()
     if change == "rows":
@@ -378,6 +378,8 @@ def test_arrays_that_do_not_fit_are_refused(change):
         problem.alias[0] = 10_000
     if change == "lines":
         problem.lines[-1] += 1
+    if change == "order":
+        problem.lines[3] = 1000
     if change == "shape":
         problem.positional = problem.positional[:2]
     with pytest.raises(ValueError, match=r"[a-z]"):

@@ -122,8 +122,8 @@ class _Run:
             stopped_early = self._train_epochs()
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
-                "no line keeps two words after subsampling, so there was nothing to learn from; use preset=small, or raise "
-                "sample and lower min_count"
+                "no line keeps two words after subsampling, so there was nothing to learn from; use preset=small, or "
+                "raise sample and lower min_count"
             )
         return TrainingReport(
             config=self.config,
