@@ -1,6 +1,6 @@
 """One training run of one trainer in a process of its own: prints a line of JSON with times, memory and accuracy.
 
-    python benchmarks/contestant.py TRAINER SEED CORPUS DATA
+    python benchmarks/contestant.py TRAINER SEED CORPUS DATA [SETTING=JSON ...]
 
 TRAINER is gensim-subword, posvec-subword, ... ; CORPUS is text, tokenized, one line each; DATA has analogy/ and
 similarity/. All train one epoch with D = 300, 3-6-grams, 2M buckets, 10 negatives, r = 1e-5, min_count 5, 2 threads.
@@ -62,7 +62,8 @@ def train_posvec(trainer: str, seed: int, corpus: Path) -> Run:
     import posvec
 
     kind = trainer.split("-")[1]
-    model = posvec.train(corpus, kind, tokenizer="whitespace", seed=seed, threads=THREADS)
+    settings = {name: json.loads(value) for name, value in (each.split("=") for each in sys.argv[5:])}
+    model = posvec.train(corpus, kind, tokenizer="whitespace", seed=seed, threads=THREADS, **settings)
     report = model.report
     assert report is not None
     tables = (model.input_vectors, model.output_vectors, model.positional_vectors)

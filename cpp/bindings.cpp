@@ -79,10 +79,10 @@ template <class Real> class Workspace {
         }
         Scratch<Real> s;
         s.sums = sums.reserve(words_in_block * stride);
-        s.gradients = gradients.reserve(words_in_block * stride);
+        s.sums_before = sums_before.reserve(words_in_block * stride);
         s.row_counts = row_counts.reserve(words_in_block);
         s.prefix = prefix.reserve((span + 1) * stride);
-        s.steps = steps.reserve((span + 1) * stride);
+        s.total = total.reserve(stride);
         s.row_prefix = row_prefix.reserve(span + 1);
         s.context = context.reserve(stride);
         s.errors = errors.reserve(kMicroBatch * stride);
@@ -99,7 +99,7 @@ template <class Real> class Workspace {
     }
 
   private:
-    Buffer<Real> sums, gradients, row_counts, prefix, steps, row_prefix, context, errors, positions, positions_before,
+    Buffer<Real> sums, sums_before, row_counts, prefix, total, row_prefix, context, errors, positions, positions_before,
         mask, masked_error, scores;
     Buffer<Real *> output_rows;
     Buffer<std::uint32_t> slot, slot_word, slot_of;

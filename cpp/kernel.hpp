@@ -8,16 +8,17 @@
 //
 // What makes it fast is that a word's rows are read once and written once per block, not once per masked word:
 //
-//     gather    X[m] = sum of the rows of m, once per distinct word of the block
+//     gather    X[m] = sum of the rows of m, once per distinct word of the block; a copy is kept
 //     forward   micro-batches of S masked words. Plain features: a context sum is the difference of two prefix sums
 //               over X, whatever the window, and then e_s for every earlier masked word s of the micro-batch, times the
 //               rows that the two contexts share, so that nothing is stale. Positional features: a loop over the
 //               window, on cached rows.
 //     outputs   as above
-//     backward  plain features: e is a range update, so a difference array and one running sum give every word its
-//               total when the micro-batch is over, whatever the window; positional features: a loop, at once.
-//               G[m] collects what each row of m is owed, and X[m] moves by R_m times as much.
-//     scatter   rows of m += G[m]
+//     backward  X[m] moves by R_m times what each row of m is owed. Plain features: e is owed to all words of a window,
+//               so one running sum over the words, to which e_t is added where the window of t begins and from which it
+//               is taken where it ends, gives every word its total when the micro-batch is over, whatever the window.
+//               Positional features: a loop, at once.
+//     scatter   rows of m += (X[m] - its copy) / R_m
 //
 // reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
 // part under a weight of 1 that is never trained, so that no loop has a ragged end.
@@ -43,12 +44,12 @@ template <class Real> class Trainer {
             const Block &block = blocks[b];
             prefetched = block.last + 1;
             prefetch_limit = b + 1 < count ? blocks[b + 1].last + 1 : prefetched;
-            fetch_positions();
+            if (b % kMergeEvery == 0) fetch_positions();
             gather(block);
             for (std::uint32_t t = block.begin; t < block.end; t += kMicroBatch)
                 train_micro_batch(block, t, t + kMicroBatch < block.end ? t + kMicroBatch : block.end);
             scatter();
-            merge_positions();
+            if (b % kMergeEvery == kMergeEvery - 1 || b + 1 == count) merge_positions();
         }
         flush_loss();
         return done;
@@ -72,7 +73,7 @@ template <class Real> class Trainer {
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             s.row_counts[slot] = static_cast<Real>(end - begin);
             sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
-            clear(s.gradients + slot * stride, stride);
+            copy(s.sums_before + slot * stride, s.sums + slot * stride, stride);
         }
     }
 
@@ -92,8 +93,10 @@ template <class Real> class Trainer {
     void scatter() {
         for (std::uint32_t slot = 0; slot < slots; slot++) {
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
-            const Real *gradient = s.gradients + slot * stride;
-            for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), gradient, stride);
+            Real *owed = s.sums + slot * stride;
+            subtract(owed, s.sums_before + slot * stride, stride);
+            scale(owed, 1 / s.row_counts[slot], stride);
+            for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), owed, stride);
         }
     }
 
@@ -130,13 +133,11 @@ template <class Real> class Trainer {
             outputs(t, error);
             if (options.exact_gradient) scale(error, share, stride);
             if (positional) update_positional(t, first, slot, error);
-            add_step(error, draws.first[t] - first, draws.last[t] + 1 - first);
         }
-        update_plain(slot, span, begin - first, end - first);
+        update_plain(begin, end, first, last, slot);
     }
 
     // P[i] = sum of X over the first i words of the micro-batch, plain features; likewise the number of their rows.
-    // The step array starts at zero.
     void sum_prefixes(const std::uint32_t *slot, std::size_t span) {
         clear(s.prefix + positional, plain);
         s.row_prefix[0] = 0;
@@ -145,7 +146,6 @@ template <class Real> class Trainer {
                 s.sums + slot[i] * stride + positional, plain);
             s.row_prefix[i + 1] = s.row_prefix[i] + s.row_counts[slot[i]];
         }
-        clear(s.steps, (span + 1) * stride);
     }
 
     // N
@@ -199,38 +199,31 @@ template <class Real> class Trainer {
             store(s.masked_error + j, load(error + j) * load(s.mask + j));
         for (std::uint32_t m = draws.first[t]; m <= draws.last[t]; m++) {
             if (m == t) continue;
-            const std::size_t at = slot[m - first] * stride;
-            Real *x = s.sums + at, *gradient = s.gradients + at, *d = position(m, t);
+            Real *x = s.sums + slot[m - first] * stride, *d = position(m, t);
             const Real count = s.row_counts[slot[m - first]], share = options.summed_positional ? 1 : 1 / count;
             for (std::size_t j = 0, end = positional; j < end; j += lanes) {
                 const Vec<Real> old_x = load(x + j), old_d = load(d + j), move = old_d * load(error + j);
                 store(d + j, old_d + old_x * (load(s.masked_error + j) * share));
-                store(gradient + j, load(gradient + j) + move);
                 store(x + j, old_x + move * count);
             }
         }
     }
 
-    void add_step(const Real *error, std::size_t from, std::size_t to) {
-        add(s.steps + from * stride + positional, error + positional, plain);
-        subtract(s.steps + to * stride + positional, error + positional, plain);
-    }
-
-    // Running sum of the steps = total error of every word of the micro-batch, less its own where it was masked.
-    void update_plain(const std::uint32_t *slot, std::size_t span, std::size_t masked_begin, std::size_t masked_end) {
-        for (std::size_t i = 0; i < span; i++) {
-            const std::size_t at = slot[i] * stride;
-            Real *x = s.sums + at, *gradient = s.gradients + at, *total = s.steps + i * stride;
-            const bool masked = masked_begin <= i && i < masked_end;
-            const Real *own = s.errors + (masked ? i - masked_begin : 0) * stride;
-            const Real keep = masked ? 1 : 0, count = s.row_counts[slot[i]];
-            Real *next = total + stride;
-            for (std::size_t j = positional, end = stride; j < end; j += lanes) {
-                const Vec<Real> sum = load(total + j), move = sum - load(own + j) * keep;
-                store(next + j, load(next + j) + sum);
-                store(gradient + j, load(gradient + j) + move);
-                store(x + j, load(x + j) + move * count);
+    // The running sum of e over the words first .. last, less a word's own where it was masked.
+    void update_plain(std::uint32_t begin, std::uint32_t end, std::uint32_t first, std::uint32_t last,
+                      const std::uint32_t *slot) {
+        Real *total = s.total + positional;
+        clear(total, plain);
+        for (std::uint32_t m = first; m <= last; m++) {
+            for (std::uint32_t t = begin; t < end; t++) {
+                const Real *error = s.errors + (t - begin) * stride + positional;
+                if (draws.first[t] == m) add(total, error, plain);
+                if (draws.last[t] + 1 == m) subtract(total, error, plain);
             }
+            Real *x = s.sums + slot[m - first] * stride + positional;
+            const Real count = s.row_counts[slot[m - first]];
+            add_scaled(x, total, count, plain);
+            if (begin <= m && m < end) add_scaled(x, s.errors + (m - begin) * stride + positional, -count, plain);
         }
     }
 
@@ -310,7 +303,7 @@ template <class Real> class Trainer {
 
     // ---- positional vectors -------------------------------------------------------------------------------------
     // Every thread writes all of d at every step: on shared cache lines that would cost more than all the rest. So each
-    // works on a copy, and adds what it learnt to the shared table after every block.
+    // works on a copy, and adds what it learnt to the shared table after some blocks.
 
     Real *position(std::uint32_t m, std::uint32_t t) {
         const std::uint32_t row = draws.place[m] < draws.place[t]
@@ -345,6 +338,7 @@ template <class Real> class Trainer {
     Real *output(std::uint32_t word) const { return tables.output + word * stride; }
 
     static constexpr std::size_t lanes = Vector<Real>::lanes;
+    static constexpr std::size_t kMergeEvery = 8;      // blocks between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
     const Tables<Real> tables;
     const WordRows rows;

@@ -65,15 +65,15 @@ struct Block {
 
 // Working memory of one thread; every real buffer is aligned to 64 bytes.
 template <class Real> struct Scratch {
-    Real *sums;        // X (slots, stride): a word's rows added up, kept up to date within the block
-    Real *gradients;   // G (slots, stride): what is to be added to each of its rows
-    Real *row_counts;  // R (slots)
-    Real *prefix;      // P (span + 1, stride): sums of X over the micro-batch's words
-    Real *steps;       // (span + 1, stride): difference array of the plain part of e
-    Real *row_prefix;  // (span + 1): sums of R likewise
-    Real *context;     // u_C (stride)
-    Real *errors;      // e (S, stride)
-    Real *positions;   // d, padded with ones, this thread's copy (2c, padded(D'))
+    Real *sums;         // X (slots, stride): a word's rows added up, kept up to date within the block
+    Real *sums_before;  // X as it was gathered
+    Real *row_counts;   // R (slots)
+    Real *prefix;       // P (span + 1, stride): sums of X over the micro-batch's words
+    Real *total;        // running sum of e (stride)
+    Real *row_prefix;   // (span + 1): sums of R likewise
+    Real *context;      // u_C (stride)
+    Real *errors;       // e (S, stride)
+    Real *positions;    // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
     Real *mask;                // (padded(D')): 1 where a positional feature is trained, else 0
     Real *masked_error;        // (padded(D'))

@@ -48,6 +48,10 @@ template <class Real> inline void clear(Real *y, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, Vec<Real>{});
 }
 
+template <class Real> inline void copy(Real *y, const Real *x, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(x + j));
+}
+
 template <class Real> inline void add(Real *y, const Real *x, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) + load(x + j));
 }
