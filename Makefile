@@ -26,7 +26,8 @@ format: $(VENV)/.lint
 	$(BIN)/clang-format -i cpp/*
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/training.py $(CORPUS) $(DATA)
+	$(BIN)/python benchmarks/speed.py $(CORPUS)
+	$(BIN)/python benchmarks/accuracy.py $(CORPUS) $(DATA)
 
 clean:
 	rm -rf $(VENV) build

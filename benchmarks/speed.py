@@ -19,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import posvec
+from accuracy import commit, cpu
 from contestant import THREADS
-from training import commit, cpu
 
 KINDS = {"subword": 5, "constrained": 15, "positional": 15, "general": 5}
 

@@ -1,0 +1,120 @@
+"""Accuracy and memory of posvec and gensim on the same tokenized text under the same settings, several seeds each.
+
+    python benchmarks/accuracy.py TOKENIZED_TEXT DATA [--seeds 3] [-o benchmarks/results/accuracy]
+
+TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
+benchmarks/README.md). Each run is a process of its own (benchmarks/contestant.py); runs that OUTPUT.jsonl holds already
+are not repeated. For speed see benchmarks/speed.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from contestant import THREADS
+
+CONTESTANTS = ["gensim-subword", "posvec-subword", "posvec-constrained"]
+MEASURES = ["analogies", "WS-353", "SimLex", "RW", "MTurk"]
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path, default=HERE / "results" / "accuracy")
+    arguments = parser.parse_args()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    lines = arguments.output.with_suffix(".jsonl")
+    runs = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    done = {(run["trainer"], run["seed"]) for run in runs}
+    for seed in range(1, arguments.seeds + 1):
+        for trainer in CONTESTANTS:
+            if (trainer, seed) not in done:
+                runs.append(run(trainer, seed, arguments.corpus, arguments.data))
+                with lines.open("a") as file:
+                    file.write(json.dumps(runs[-1]) + "\n")
+    arguments.output.with_suffix(".md").write_text(report(runs, arguments))
+
+
+def run(trainer: str, seed: int, corpus: Path, data: Path) -> dict[str, Any]:
+    command = [sys.executable, HERE / "contestant.py", trainer, str(seed), corpus, data]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{trainer}, seed {seed}: {done.stderr}")
+    print(done.stdout.strip(), flush=True)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def report(runs: list[dict[str, Any]], arguments: argparse.Namespace) -> str:
+    by_trainer = {name: [run for run in runs if run["trainer"] == name] for name in CONTESTANTS}
+
+    def cell(name: str, key: str, form: Callable[[float], str]) -> str:
+        values = [run[key] for run in by_trainer[name]]
+        return f"{form(statistics.mean(values))} ({form(min(values))}–{form(max(values))})"
+
+    head = ["trainer", *MEASURES, "peak MB"]
+    rows = [
+        [
+            name,
+            *(cell(name, measure, lambda x: f"{x:.1f}") for measure in MEASURES),
+            cell(name, "peak_mb", lambda x: f"{x:,.0f}"),
+        ]
+        for name in CONTESTANTS
+    ]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+    extra = "\n".join(
+        f"- {name}: tables {run['tables_mb']:,.0f} MB, mapped corpus {run['corpus_mb']:,.0f} MB, peak while training "
+        f"{run['training_peak_mb']:,.0f} MB; {run['kept_tokens_per_line']:.1f} kept tokens per line, "
+        f"{run['rows_per_kept_token']:.1f} rows per kept token; loss {run['loss']:.3f}"
+        for name in CONTESTANTS
+        if (run := by_trainer[name][0]) and "loss" in run
+    )
+    return f"""# Accuracy and memory
+
+Mean over {arguments.seeds} seeds, in parentheses lowest and highest. D = 300, 3–6-grams, 2M buckets, 10 negatives, r =
+1e-5, min_count 5, one epoch, {THREADS} threads; subword c = 5, constrained c = 15 and D′ = 60; all else each program's
+default.
+
+{table}
+
+{extra}
+
+Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most frequent words. Others: Spearman's ρ ×
+100, out-of-vocabulary words through their subwords. gensim keeps all 2M buckets, posvec those in use.
+
+gensim in `corpus_file` mode lets each of its W workers compare its own progress with the whole text: the learning rate
+falls from 0.05 to 0.05 (1 − 1/W), 0.025 with 2 workers, not to 0. posvec's default does the same on purpose.
+
+Made by `python benchmarks/accuracy.py TOKENIZED_TEXT DATA --seeds {arguments.seeds}` with posvec {version("posvec")}
+({commit()}), gensim {version("gensim")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.
+"""
+
+
+def commit() -> str:
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=HERE
+    )
+    return done.stdout.strip() or "no commit"
+
+
+def cpu() -> str:
+    names = [
+        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+    ]
+    return f"{len(names)} cores of {names[0]}" if names else platform.machine()
+
+
+if __name__ == "__main__":
+    main()
