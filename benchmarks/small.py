@@ -19,14 +19,12 @@ from contestant import accuracy
 
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 5},
-    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10},
-    {"sample": 1e-3, "min_count": 2, "dim": 100, "epochs": 10},
-    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10, "final_lr_share": 0.0},
-    {"sample": 1e-4, "min_count": 2, "dim": 200, "epochs": 10},
-    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 20, "final_lr_share": 0.0},
-    {"sample": 1e-4, "min_count": 5, "dim": 100, "epochs": 10},
-    {"sample": 1e-4, "min_count": 2, "dim": 100, "epochs": 10, "buckets": 200_000},
+    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 5},
+    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10},
+    {"sample": 1e-3, "min_count": 3, "dim": 100, "epochs": 10},
+    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "final_lr_share": 0.0},
+    {"sample": 1e-4, "min_count": 3, "dim": 200, "epochs": 10},
+    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "buckets": 200_000},
 ]
 
 

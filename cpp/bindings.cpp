@@ -81,6 +81,7 @@ template <class Real> class Workspace {
         s.sums = sums.reserve(words_in_block * stride);
         s.sums_before = sums_before.reserve(words_in_block * stride);
         s.row_counts = row_counts.reserve(words_in_block);
+        s.row_shares = row_shares.reserve(words_in_block);
         s.prefix = prefix.reserve((span + 1) * stride);
         s.total = total.reserve(stride);
         s.row_prefix = row_prefix.reserve(span + 1);
@@ -99,8 +100,8 @@ template <class Real> class Workspace {
     }
 
   private:
-    Buffer<Real> sums, sums_before, row_counts, prefix, total, row_prefix, context, errors, positions, positions_before,
-        mask, masked_error, scores;
+    Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
+        positions_before, mask, masked_error, scores;
     Buffer<Real *> output_rows;
     Buffer<std::uint32_t> slot, slot_word, slot_of;
 };

@@ -72,6 +72,7 @@ template <class Real> class Trainer {
         for (std::uint32_t slot = 0; slot < slots; slot++) {
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             s.row_counts[slot] = static_cast<Real>(end - begin);
+            s.row_shares[slot] = 1 / s.row_counts[slot];
             sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
             copy(s.sums_before + slot * stride, s.sums + slot * stride, stride);
         }
@@ -95,7 +96,7 @@ template <class Real> class Trainer {
             std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
             Real *owed = s.sums + slot * stride;
             subtract(owed, s.sums_before + slot * stride, stride);
-            scale(owed, 1 / s.row_counts[slot], stride);
+            scale(owed, s.row_shares[slot], stride);
             for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), owed, stride);
         }
     }
@@ -200,7 +201,8 @@ template <class Real> class Trainer {
         for (std::uint32_t m = draws.first[t]; m <= draws.last[t]; m++) {
             if (m == t) continue;
             Real *x = s.sums + slot[m - first] * stride, *d = position(m, t);
-            const Real count = s.row_counts[slot[m - first]], share = options.summed_positional ? 1 : 1 / count;
+            const Real count = s.row_counts[slot[m - first]];
+            const Real share = options.summed_positional ? 1 : s.row_shares[slot[m - first]];
             for (std::size_t j = 0, end = positional; j < end; j += lanes) {
                 const Vec<Real> old_x = load(x + j), old_d = load(d + j), move = old_d * load(error + j);
                 store(d + j, old_d + old_x * (load(s.masked_error + j) * share));

@@ -68,6 +68,7 @@ template <class Real> struct Scratch {
     Real *sums;         // X (slots, stride): a word's rows added up, kept up to date within the block
     Real *sums_before;  // X as it was gathered
     Real *row_counts;   // R (slots)
+    Real *row_shares;   // 1 / R (slots)
     Real *prefix;       // P (span + 1, stride): sums of X over the micro-batch's words
     Real *total;        // running sum of e (stride)
     Real *row_prefix;   // (span + 1): sums of R likewise

@@ -11,7 +11,7 @@
 namespace posvec {
 
 // Masked words that draw from one pool of negatives. Fewer would meet too often, more would not fit the cache.
-constexpr std::size_t kNegativeGroup = 2048;
+constexpr std::size_t kNegativeGroup = 512;
 
 // SplitMix64 (Steele, Lea, Flood 2014): the state is a counter, every output a mix of it.
 class Random {
