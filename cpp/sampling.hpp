@@ -10,8 +10,9 @@
 
 namespace posvec {
 
-// Masked words that draw from one pool of negatives. Fewer would meet too often, more would not fit the cache.
-constexpr std::size_t kNegativeGroup = 512;
+// Masked words that draw from one pool of negatives. Fewer are faster, for their pool fits the cache, but meet the same
+// negatives too often: 512 cost the constrained model a point of analogies (benchmarks/JOURNAL.md).
+constexpr std::size_t kNegativeGroup = 2048;
 
 // SplitMix64 (Steele, Lea, Flood 2014): the state is a counter, every output a mix of it.
 class Random {

@@ -95,7 +95,7 @@ class TrainingConfig:
         0.0, "an example whose score lies outside +-limit gives no update, as gensim does at 6; 0: no limit"
     )
     negative_reuse: int = _setting(
-        8, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
+        4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
     )
     seed: int = _setting(1, "seed of every random draw")
     threads: int = _setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
