@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import os
 import time
@@ -77,6 +78,7 @@ def train(
         encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
         if not encoded.in_vocabulary:
             raise CorpusError(f"no word of {opened.name} is in the vocabulary; count the words of this corpus instead")
+        _return_freed_memory()
         initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
         before = Preparation(counting, encoding, initializing)
         return _train(created, encoded, opened.paths, before, output, overwrite, [display, *callbacks])
@@ -195,6 +197,12 @@ def _vocabulary(
 def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display) -> EncodedCorpus:
     with display.stage("encoding") as progress:
         return encode(corpus, vocabulary, config.training.threads, progress)
+
+
+def _return_freed_memory() -> None:
+    """Counting and encoding freed many small pieces, which the C library keeps; the tables come from the system."""
+    with contextlib.suppress(OSError, AttributeError):  # only glibc has this
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _train(
