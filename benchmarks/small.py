@@ -24,7 +24,6 @@ SETTINGS: list[dict[str, Any]] = [
     {"sample": 1e-3, "min_count": 3, "dim": 100, "epochs": 10},
     {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "final_lr_share": 0.0},
     {"sample": 1e-4, "min_count": 3, "dim": 200, "epochs": 10},
-    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "buckets": 200_000},
 ]
 
 
