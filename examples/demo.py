@@ -54,7 +54,7 @@ def show_neighbors(console: Console, model: posvec.Model) -> None:
 def show_predictions(console: Console, model: posvec.Model) -> None:
     console.rule("Which word fills the gap?")
     for sentence in SENTENCES:
-        words = ", ".join(each.word for each in model.predict_masked(sentence, topn=6))
+        words = ", ".join(each.word for each in model.predict_masked(sentence, topn=4))
         console.print(f"  {sentence.replace('[MASK]', '____'):38} {words}", highlight=False)
 
 

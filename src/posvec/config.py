@@ -242,7 +242,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "final_lr_share": 0.0,
         "negative_reuse": 1,
     },
-    "small": {"dim": 100, "sample": 1e-4, "min_count": 3, "epochs": 10},
+    "small": {"dim": 100, "sample": 1e-3, "min_count": 3, "epochs": 10},
 }
 
 
