@@ -64,27 +64,17 @@ template <class Real> class Workspace {
 
     Scratch<Real> scratch(const Options &options, std::uint32_t words) {
         const std::size_t stride = padded(options.dim), positional = padded(options.positional_dim);
-        std::size_t words_in_block = 1, span = 1;
-        for (const Block &block : stretch.blocks) {
+        std::size_t words_in_block = 1;  // a micro-batch and its contexts have no more
+        for (const Block &block : stretch.blocks)
             words_in_block = std::max<std::size_t>(words_in_block, block.last - block.first + 1);
-            for (std::uint32_t t = block.begin; t < block.end; t += kMicroBatch) {
-                const std::uint32_t end = std::min(block.end, t + kMicroBatch);
-                std::uint32_t first = t, last = end - 1;
-                for (std::uint32_t i = t; i < end; i++) {
-                    first = std::min(first, stretch.first[i]);
-                    last = std::max(last, stretch.last[i]);
-                }
-                span = std::max<std::size_t>(span, last - first + 1);
-            }
-        }
         Scratch<Real> s;
         s.sums = sums.reserve(words_in_block * stride);
         s.sums_before = sums_before.reserve(words_in_block * stride);
         s.row_counts = row_counts.reserve(words_in_block);
         s.row_shares = row_shares.reserve(words_in_block);
-        s.prefix = prefix.reserve((span + 1) * stride);
+        s.prefix = prefix.reserve((words_in_block + 1) * stride);
         s.total = total.reserve(stride);
-        s.row_prefix = row_prefix.reserve(span + 1);
+        s.row_prefix = row_prefix.reserve(words_in_block + 1);
         s.context = context.reserve(stride);
         s.errors = errors.reserve(kMicroBatch * stride);
         s.positions = positions.reserve(2 * options.window * positional);
@@ -157,7 +147,7 @@ template <class Real> class Trainer {
         nb::gil_scoped_release release;
         draw(work, ids, lines, begin, end, seed, validation, held_out);
         const Scratch<Real> scratch = work.scratch(options, static_cast<std::uint32_t>(output.shape(0)));
-        const Tables<Real> tables{input.data(), output.data(), positional.data(), input.shape(1), positional.shape(1)};
+        const Tables<Real> tables{input.data(), output.data(), positional.data(), positional.shape(1)};
         TrainFunction<Real> function;
         if constexpr (std::is_same_v<Real, float>)
             function = level.train_float;

@@ -37,7 +37,6 @@ template <class Real> struct Tables {
     Real *input;       // (rows, padded(D)): words, then n-gram buckets
     Real *output;      // (words, padded(D))
     Real *positional;  // (2c, D'), rows `positional_stride` apart
-    std::size_t stride;
     std::size_t positional_stride;
 };
 
