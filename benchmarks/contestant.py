@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -85,11 +86,12 @@ def train_posvec(trainer: str, seed: int, corpus: Path) -> Run:
         "corpus_mb": report.tokens * 4 / 2**20,
         "training_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+    return values, model.vocabulary.words, model.vectors.table, lookup_in(model)
 
-    def lookup(word: str) -> np.ndarray | None:
-        return model.vectors[word] if word in model.vectors or model.vectors.oov(word) else None
 
-    return values, model.vocabulary.words, model.vectors.table, lookup
+def lookup_in(model: Any) -> Lookup:
+    """The vector of a word of a posvec model, from its subwords if need be, or None."""
+    return lambda word: model.vectors[word] if word in model.vectors or model.vectors.oov(word) else None
 
 
 def accuracy(data: Path, words: list[str], vectors: np.ndarray, lookup: Lookup) -> dict[str, float]:

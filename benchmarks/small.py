@@ -12,10 +12,8 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import posvec
-from contestant import accuracy
+from contestant import accuracy, lookup_in
 
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -37,11 +35,7 @@ def main() -> None:
     for settings in SETTINGS:
         model = posvec.train(arguments.corpus, "constrained", **settings)
         assert model.report is not None
-
-        def lookup(word: str, vectors: posvec.WordVectors = model.vectors) -> np.ndarray | None:
-            return vectors[word] if word in vectors or vectors.oov(word) else None
-
-        scores = accuracy(arguments.data, model.vocabulary.words, model.vectors.table, lookup)
+        scores = accuracy(arguments.data, model.vocabulary.words, model.vectors.table, lookup_in(model))
         if not rows:
             rows.append(["settings", "seconds", *scores, "mean"])
             rows.append(["---"] * len(rows[0]))

@@ -8,15 +8,14 @@ the initializer is, so with D' = 0 all initializers are the same. (Output vector
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import ConfigError
+from posvec.parallel import map_in_order
 
 Sampler = Callable[[np.random.Generator, "tuple[int, int]"], NDArray[np.float32]]
 
@@ -62,9 +61,8 @@ def initialize(
             target[:, :positional_dim] = values[wanted]
 
     chunks = range(first_row // _CHUNK, -(-(first_row + rows) // _CHUNK)) if rows else range(0)
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        for _ in pool.map(fill, chunks):
-            pass
+    for _ in map_in_order(fill, chunks, threads):
+        pass
 
 
 def sqrt_normal(dim: int) -> Initializer:

@@ -193,17 +193,12 @@ class Model:
             raise PosvecError(
                 f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
             )
-        holding = self.config.training.positions == "text"
-        words = [
-            word
-            for word in words
-            if word in (MASK, PAD_WORD) or holding or word in self.vectors or self.vectors.oov(word)
-        ]
+        known = {word for word in words if word in self.vectors or self.vectors.oov(word)} - {MASK, PAD_WORD}
+        if self.config.training.positions == "kept":
+            words = [word for word in words if word in known or word in (MASK, PAD_WORD)]
         gap, window = words.index(MASK), self.config.model.window
         context = [
-            (word, place - gap)
-            for place, word in enumerate(words)
-            if 0 < abs(place - gap) <= window and word != PAD_WORD and (word in self.vectors or self.vectors.oov(word))
+            (word, place - gap) for place, word in enumerate(words) if 0 < abs(place - gap) <= window and word in known
         ]
         if not context:
             raise PosvecError("no word of the sentence near its [MASK] has a vector in this model; use other words")

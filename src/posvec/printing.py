@@ -72,13 +72,13 @@ def print_info(console: Console, model: Model, path: Path) -> None:
 
 def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
     kept, total = int(vocabulary.counts.sum()), vocabulary.total_words
-    expected = float((vocabulary.counts * vocabulary.keep_probabilities()).sum())
+    keep = vocabulary.keep_probabilities()
+    expected = float((vocabulary.counts * keep).sum())
     console.print(
         f"{len(vocabulary):,} words that cover {kept:,} of {total:,} tokens ({kept / max(total, 1):.1%}); about "
         f"{expected / max(total, 1):.1%} of tokens survive subsampling"
     )
     table = make_table("word", "count", "kept")
-    keep = vocabulary.keep_probabilities()
     for word, count, share in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
         table.add_row(word, f"{count:,}", f"{share:.1%}")
     console.print(table)
