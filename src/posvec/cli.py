@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from posvec import __version__
-from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config, Setting
+from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS, Config
 from posvec.errors import ConfigError, ModelError, PosvecError
+from posvec.flags import given_settings, read_config, settings
 from posvec.printing import (
     format_size,
     make_console,
@@ -67,40 +68,6 @@ def commands() -> None:
     """Train, explore and evaluate word vectors that know where words stand."""
 
 
-def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for every setting of the groups: --positional-dim for positional_dim."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for setting in reversed(SETTINGS.values()):
-            if setting.group in groups:
-                command = _option(setting)(command)
-        return command
-
-    return decorate
-
-
-def _option(setting: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    flag = "--" + setting.name.replace("_", "-")
-    arguments: dict[str, Any] = {"default": None, "help": f"{setting.help}  [{_default(setting)}]"}
-    if setting.type is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", setting.name, **arguments)
-    kind = click.Choice(setting.choices) if setting.choices else setting.type
-    return click.option(flag, setting.name, type=kind, **arguments)
-
-
-def _default(setting: Setting) -> str:
-    if len({settings[setting.name] for settings in MODELS.values() if setting.name in settings}) > 1:
-        return "depends on --model"
-    if isinstance(setting.default, bool):
-        return "yes" if setting.default else "no"
-    return "none" if setting.default is None else f"{setting.default}"
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that were given on the command line."""
-    return {name: value for name, value in values.items() if name in SETTINGS and value is not None}
-
-
 @commands.command()
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
@@ -144,8 +111,8 @@ def train(
     """
     from posvec.pipeline import train as run
 
-    config, given = _read_config(config_file) if config_file else (None, {})
-    given |= _given(values)
+    config, given = read_config(config_file) if config_file else (None, {})
+    given |= given_settings(values)
     if config or start:
         _refuse_model_and_preset("--config" if config else "--start")
     with _training(quiet, output) as (display, console):
@@ -227,7 +194,7 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
 
     if output and output.exists() and not overwrite:
         raise ModelError(f"{output} exists already; choose another name or add --overwrite")
-    given = _given(values)
+    given = given_settings(values)
     vocabulary = _saved_vocabulary(corpus)
     if vocabulary is None:
         with _display(quiet=False) as (display, _):
@@ -336,24 +303,6 @@ def _describe(model: Model) -> dict[str, Any]:
         "report": model.report.to_dict() if model.report else None,
         "interrupted": model.state is not None,
     }
-
-
-def _read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
-    """A whole configuration, as in a model's config.json, or single settings."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"there is no configuration {path}; check the spelling") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} is not a configuration in JSON ({error}); mend it or name another file") from error
-    if isinstance(values, dict) and isinstance(values.get("settings"), dict):
-        values = values["settings"]
-    if not isinstance(values, dict):
-        raise ConfigError(f'{path} is not a configuration; write settings into it, such as {{"dim": 100}}')
-    if any(isinstance(value, dict) for value in values.values()):
-        return Config.from_dict(values), {}
-    Config().replace(**{name: value for name, value in values.items() if name not in SETTINGS})  # names the unknown
-    return None, values
 
 
 def _refuse_model_and_preset(option: str) -> None:
