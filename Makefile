@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
-SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*.pyi) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi) CMakeLists.txt pyproject.toml
 
 .PHONY: test demo lint format bench clean
 

@@ -61,7 +61,7 @@ class DigestingWriter(io.BufferedWriter):
         return self._file.hash.hexdigest()
 
 
-def digest_of(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """The digest that a DigestingWriter had for the same bytes."""
     digest = _new_hash()
     with path.open("rb", buffering=0) as file:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import TEMPORARY, DigestingWriter, cannot_write, digest_of, replacing
+from posvec.atomic import TEMPORARY, DigestingWriter, cannot_write, file_digest, replacing
 from posvec.errors import ModelError
 from posvec.tensors import Tensors, dump_tensors, read_tensors, write_tensors
 
@@ -216,7 +216,7 @@ def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
             raise _damaged(file, "it is not there")
         if (size := file.stat().st_size) != entry.get("bytes"):
             raise _damaged(file, f"it has {size} bytes where config.json says {entry.get('bytes')}")
-        if verify and digest_of(file) != entry.get("blake2b"):
+        if verify and file_digest(file) != entry.get("blake2b"):
             raise _damaged(file, "its checksum is not the one in config.json")
     except OSError as error:
         raise ModelError(f"cannot read {file}: {error.strerror}; check its permissions") from error

@@ -1,0 +1,50 @@
+"""The command line: parse → config → one library call → print."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+
+from posvec import __version__
+from posvec.cli import inspection, queries, training
+from posvec.errors import PosvecError
+
+
+def main() -> NoReturn:
+    """Run a command; every failure that a user can mend is one sentence on standard error, and exit code 1."""
+    try:
+        commands.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except PosvecError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)
+        sys.exit(1)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or 'posvec'}: {error.strerror or error}", err=True)
+        sys.exit(1)
+    sys.exit(0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "--version", prog_name="posvec")
+def commands() -> None:
+    """Train, explore and evaluate word vectors that know where words stand."""
+
+
+for _module in (inspection, queries, training):
+    for _command in _module.COMMANDS:
+        commands.add_command(_command)

@@ -1,0 +1,130 @@
+"""posvec info, posvec vocab and posvec cache: what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from posvec.cli.arguments import displayed, model_argument, sources
+from posvec.cli.flags import given_settings, settings
+from posvec.config import SETTINGS, Config
+from posvec.errors import ConfigError, ModelError
+from posvec.printing import format_size, make_console, make_table, plural, print_info, print_vocabulary
+
+if TYPE_CHECKING:
+    from posvec.model import Model
+
+
+@click.command()
+@model_argument
+@click.option("--json", "as_json", is_flag=True, help="print everything as JSON")
+@click.option("--verify", is_flag=True, help="check every byte against the checksums")
+def info(model: Path, as_json: bool, verify: bool) -> None:
+    """Show what MODEL is: settings, sizes, and how it was trained."""
+    from posvec.model import Model
+
+    loaded = Model.load(model, verify)
+    if as_json:
+        click.echo(json.dumps(_describe(loaded), indent=2))
+        return
+    print_info(make_console(), loaded, model)
+
+
+@click.command()
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary"
+)
+@click.option("--overwrite", is_flag=True, help="replace a file that is already there")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="print this many of the most frequent words",
+)
+@click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)
+@settings("text", "vocabulary")
+def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any) -> None:
+    """Count the words of CORPUS and show the vocabulary that a model would have.
+
+    CORPUS may also be a model's folder or a saved vocabulary.
+    """
+    from posvec.pipeline import count
+
+    if output and output.exists() and not overwrite:
+        raise ModelError(f"{output} exists already; choose another name or add --overwrite")
+    given = given_settings(values)
+    vocabulary = _saved_vocabulary(corpus)
+    if vocabulary is None:
+        with displayed(quiet=False) as (display, _):
+            vocabulary = count(sources(corpus), Config().replace(**given, threads=threads), display)
+    elif given:
+        raise ConfigError(f"{corpus[0]} is counted already; leave out {', '.join(given)}, or name its corpus")
+    if output:
+        vocabulary.save(output)
+    print_vocabulary(make_console(), vocabulary, top)
+
+
+@click.group()
+def cache() -> None:
+    """The cache of counted and encoded corpora."""
+
+
+@cache.command("list")
+def list_cache() -> None:
+    """Show what the cache holds."""
+    from datetime import datetime
+
+    from posvec.cache import cache_entries, cache_folder
+
+    entries = cache_entries()
+    table = make_table("corpus", "size", "made")
+    for entry in entries:
+        table.add_row(entry.name, format_size(entry.bytes), f"{datetime.fromtimestamp(entry.created):%Y-%m-%d %H:%M}")
+    console = make_console()
+    if entries:
+        console.print(table)
+    total = format_size(sum(entry.bytes for entry in entries))
+    console.print(f"{plural(len(entries), 'entry', 'entries')}, {total} in {cache_folder()}")
+
+
+@cache.command("clear")
+def clear() -> None:
+    """Remove everything from the cache."""
+    from posvec.cache import clear_cache
+
+    click.echo(f"{format_size(clear_cache())} freed")
+
+
+COMMANDS = (info, vocab, cache)
+
+
+def _describe(model: Model) -> dict[str, Any]:
+    return {
+        "kind": model.config.kind,
+        "words": len(model.vocabulary),
+        "ngram_rows": len(model.rows.bucket_ids),
+        "settings": model.config.to_dict(),
+        "report": model.report.to_dict() if model.report else None,
+        "interrupted": model.state is not None,
+    }
+
+
+def _saved_vocabulary(corpus: tuple[str, ...]) -> Any:
+    from posvec.model import Model
+    from posvec.vocabulary import Vocabulary
+
+    if len(corpus) != 1:
+        return None
+    path = Path(corpus[0])
+    if (path / "config.json").is_file():
+        return Model.load(path).vocabulary
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(64).startswith(b'{"format": "posvec vocabulary"'):
+                return Vocabulary.load(path)
+    return None
