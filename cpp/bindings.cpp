@@ -64,17 +64,17 @@ template <class Real> class Workspace {
 
     Scratch<Real> scratch(const Options &options, std::uint32_t words) {
         const std::size_t stride = padded(options.dim), positional = padded(options.positional_dim);
-        std::size_t words_in_block = 1;  // a micro-batch and its contexts have no more
-        for (const Block &block : stretch.blocks)
-            words_in_block = std::max<std::size_t>(words_in_block, block.last - block.first + 1);
+        // A micro-batch and its contexts, or all there are.
+        const std::size_t here =
+            std::min<std::size_t>(kMicroBatch + 2 * std::size_t(options.window), stretch.word.size());
         Scratch<Real> s;
-        s.sums = sums.reserve(words_in_block * stride);
-        s.sums_before = sums_before.reserve(words_in_block * stride);
-        s.row_counts = row_counts.reserve(words_in_block);
-        s.row_shares = row_shares.reserve(words_in_block);
-        s.prefix = prefix.reserve((words_in_block + 1) * stride);
+        s.sums = sums.reserve(here * stride);
+        s.sums_before = sums_before.reserve(here * stride);
+        s.row_counts = row_counts.reserve(here);
+        s.row_shares = row_shares.reserve(here);
+        s.prefix = prefix.reserve((here + 1) * stride);
         s.total = total.reserve(stride);
-        s.row_prefix = row_prefix.reserve(words_in_block + 1);
+        s.row_prefix = row_prefix.reserve(here + 1);
         s.context = context.reserve(stride);
         s.errors = errors.reserve(kMicroBatch * stride);
         s.positions = positions.reserve(2 * options.window * positional);
@@ -83,8 +83,11 @@ template <class Real> class Workspace {
         s.masked_error = masked_error.reserve(positional);
         s.scores = scores.reserve(1 + options.negatives);
         s.output_rows = output_rows.reserve(1 + options.negatives);
-        s.slot = slot.reserve(words_in_block);
-        s.slot_word = slot_word.reserve(words_in_block);
+        s.slots = static_cast<std::uint32_t>(here);
+        s.slot = slot.reserve(stretch.word.size());
+        s.slot_word = slot_word.reserve(here);
+        s.slot_users = slot_users.reserve(here);
+        s.free_slot = free_slot.reserve(here);
         s.slot_of = slot_of.reserve(words);
         return s;
     }
@@ -93,7 +96,7 @@ template <class Real> class Workspace {
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
         positions_before, mask, masked_error, scores;
     Buffer<Real *> output_rows;
-    Buffer<std::uint32_t> slot, slot_word, slot_of;
+    Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
 };
 
 // The parameters and the lexicon of a model, ready to be trained by any number of threads.
@@ -122,8 +125,7 @@ template <class Real> class Trainer {
             require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
         for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
-        require(options.window > 0 && options.negative_reuse > 0 && options.block > 0,
-                "window, negative_reuse and block must be positive");
+        require(options.window > 0 && options.negative_reuse > 0, "window and negative_reuse must be positive");
     }
 
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -153,8 +155,7 @@ template <class Real> class Trainer {
             function = level.train_float;
         else
             function = level.train_double;
-        const Done done = function(tables, {row_begin.data(), rows.data()}, work.stretch.draws(),
-                                   work.stretch.blocks.data(), work.stretch.blocks.size(), options, lr, scratch);
+        const Done done = function(tables, {row_begin.data(), rows.data()}, work.stretch.draws(), options, lr, scratch);
         return {work.stretch.tokens, done.masked_words, done.loss};
     }
 
@@ -215,15 +216,13 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
                 Workspace<Real> work;
                 self.draw(work, ids, lines, begin, end, seed, validation, held_out);
                 const Stretch &stretch = work.stretch;
-                std::vector<std::uint32_t> blocks;
-                for (const Block &b : stretch.blocks) blocks.insert(blocks.end(), {b.begin, b.end, b.first, b.last});
                 nb::dict drawn;
                 drawn["word"] = copied(stretch.word);
                 drawn["place"] = copied(stretch.place);
                 drawn["first"] = copied(stretch.first);
                 drawn["last"] = copied(stretch.last);
                 drawn["negatives"] = copied(stretch.negatives, self.negatives());
-                drawn["blocks"] = copied(blocks, 4);
+                drawn["needed"] = copied(stretch.needed);
                 return drawn;
             },
             nb::arg("ids"), nb::arg("lines"), nb::arg("begin"), nb::arg("end"), nb::arg("seed"),
@@ -241,7 +240,6 @@ NB_MODULE(_kernel, m) {
         .def_rw("window", &Options::window)
         .def_rw("negatives", &Options::negatives)
         .def_rw("negative_reuse", &Options::negative_reuse)
-        .def_rw("block", &Options::block)
         .def_rw("mean_over_words", &Options::mean_over_words)
         .def_rw("exact_gradient", &Options::exact_gradient)
         .def_rw("summed_positional", &Options::summed_positional)

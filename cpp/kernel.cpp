@@ -24,10 +24,10 @@ class FlushDenormals {
 };
 
 template <class Real>
-Done train(const Tables<Real> &tables, const WordRows &rows, const Draws &draws, const Block *blocks, std::size_t count,
-           const Options &options, double lr, const Scratch<Real> &scratch) {
+Done train(const Tables<Real> &tables, const WordRows &rows, const Draws &draws, const Options &options, double lr,
+           const Scratch<Real> &scratch) {
     [[maybe_unused]] FlushDenormals guard;
-    return Trainer<Real>(tables, rows, draws, options, lr, scratch).train(blocks, count);
+    return Trainer<Real>(tables, rows, draws, options, lr, scratch).train();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The training step over blocks of text, for one thread. No I/O, no threads, no globals, no randomness, no allocation.
+// The training step along a stretch of text, for one thread. No I/O, no threads, no globals, no randomness, no
+// allocation.
 //
 // For masked word w_t with context words m at positions p, x the R_m input rows of m:
 //
@@ -6,9 +7,10 @@
 //     for w in {w_t} + negatives:   g = lr (y - sigma(u_C . v_w));   e += g v_w;   v_w += g u_C
 //     for each m:   d_p += 1/R_m sum_x x[:D'] * e[:D'];   x[:D'] += d_p * e[:D'];   x[D':] += e[D':]
 //
-// What makes it fast is that a word's rows are read once and written once per block, not once per masked word:
+// What makes it fast is that a word's rows are read once, when the first window that holds it comes, and written once,
+// when the last one has gone, not once per masked word:
 //
-//     gather    X[m] = sum of the rows of m, once per distinct word of the block; a copy is kept
+//     enter     X[m] = sum of the rows of m, unless the word is there already; a copy is kept
 //     forward   micro-batches of S masked words. Plain features: a context sum is the difference of two prefix sums
 //               over X, whatever the window, and then e_s for every earlier masked word s of the micro-batch, times the
 //               rows that the two contexts share, so that nothing is stale. Positional features: a loop over the
@@ -18,7 +20,7 @@
 //               so one running sum over the words, to which e_t is added where the window of t begins and from which it
 //               is taken where it ends, gives every word its total when the micro-batch is over, whatever the window.
 //               Positional features: a loop, at once.
-//     scatter   rows of m += (X[m] - its copy) / R_m
+//     leave     rows of m += (X[m] - its copy) / R_m
 //
 // reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
 // part under a weight of 1 that is never trained, so that no loop has a ragged end.
@@ -38,93 +40,127 @@ template <class Real> class Trainer {
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
           stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional) {}
 
-    Done train(const Block *blocks, std::size_t count) {
+    Done train() {
         prepare_positions();
-        for (std::size_t b = 0; b < count; b++) {
-            const Block &block = blocks[b];
-            prefetched = block.last + 1;
-            prefetch_limit = b + 1 < count ? blocks[b + 1].last + 1 : prefetched;
-            if (b % kMergeEvery == 0) fetch_positions();
-            gather(block);
-            for (std::uint32_t t = block.begin; t < block.end; t += kMicroBatch)
-                train_micro_batch(block, t, t + kMicroBatch < block.end ? t + kMicroBatch : block.end);
-            scatter();
-            if (b % kMergeEvery == kMergeEvery - 1 || b + 1 == count) merge_positions();
+        prepare_slots();
+        const auto size = static_cast<std::uint32_t>(draws.size);
+        for (std::uint32_t begin = 0, batch = 0; begin < size; begin += kMicroBatch, batch++) {
+            const std::uint32_t end = micro_batch_end(begin);
+            if (batch % kMergeEvery == 0) fetch_positions();
+            enter_until(last_needed(begin, end) + 1);
+            plan_prefetches(end);
+            train_micro_batch(begin, end);
+            leave_until(draws.needed[end]);
+            if (batch % kMergeEvery == kMergeEvery - 1 || end == size) merge_positions();
         }
         flush_loss();
         return done;
     }
 
   private:
-    // ---- gather and scatter -------------------------------------------------------------------------------------
+    struct Range {
+        std::uint32_t begin = 0, end = 0;
 
-    void gather(const Block &block) {
-        slots = 0;
-        for (std::uint32_t i = block.first; i <= block.last; i++) {
-            std::uint32_t word = draws.word[i], slot = s.slot_of[word];
-            if (slot >= slots || s.slot_word[slot] != word) {
-                slot = slots++;
-                s.slot_of[word] = slot;
-                s.slot_word[slot] = word;
-            }
-            s.slot[i - block.first] = slot;
-        }
-        for (std::uint32_t slot = 0; slot < slots; slot++) {
-            std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
-            s.row_counts[slot] = static_cast<Real>(end - begin);
-            s.row_shares[slot] = 1 / s.row_counts[slot];
-            sum_rows(rows.rows + begin, end - begin, s.sums + slot * stride);
-            copy(s.sums_before + slot * stride, s.sums + slot * stride, stride);
+        std::uint32_t share(std::uint32_t steps) const { return begin < end ? (end - begin + steps - 1) / steps : 0; }
+    };
+
+    std::uint32_t micro_batch_end(std::uint32_t begin) const {
+        return begin + kMicroBatch < draws.size ? begin + kMicroBatch : static_cast<std::uint32_t>(draws.size);
+    }
+
+    // The last word in the context of masked words begin .. end - 1.
+    std::uint32_t last_needed(std::uint32_t begin, std::uint32_t end) const {
+        std::uint32_t last = begin;
+        for (std::uint32_t t = begin; t < end; t++) last = draws.last[t] > last ? draws.last[t] : last;
+        return last;
+    }
+
+    // ---- words that enter and leave -----------------------------------------------------------------------------
+    // Words left .. entered - 1 are here: each has a slot, which it shares with other occurrences of the same word.
+
+    void prepare_slots() {
+        free_slots = s.slots;
+        for (std::uint32_t slot = 0; slot < free_slots; slot++) {
+            s.slot_users[slot] = 0;
+            s.free_slot[slot] = slot;
         }
     }
 
-    void sum_rows(const std::uint32_t *row, std::size_t count, Real *sum) {
-        std::size_t k = 0;
-        clear(sum, stride);
-        for (; k + 8 <= count; k += 8) {
-            const Real *eight[8];
-            for (int i = 0; i < 8; i++) eight[i] = input(row[k + i]);
-            add_rows(sum, eight, stride);
+    void enter_until(std::uint32_t end) {
+        for (; entered < end; entered++) {
+            const std::uint32_t word = draws.word[entered];
+            std::uint32_t slot = s.slot_of[word];
+            if (s.slot_users[slot] == 0 || s.slot_word[slot] != word) {
+                slot = s.free_slot[--free_slots];
+                s.slot_of[word] = slot;
+                s.slot_word[slot] = word;
+                gather(slot);
+            }
+            s.slot_users[slot]++;
+            s.slot[entered] = slot;
         }
-        for (; k < count; k++) add(sum, input(row[k]), stride);
+    }
+
+    void leave_until(std::uint32_t end) {
+        for (; left < end; left++)
+            if (const std::uint32_t slot = s.slot[left]; --s.slot_users[slot] == 0) {
+                scatter(slot);
+                s.free_slot[free_slots++] = slot;
+            }
+    }
+
+    void gather(std::uint32_t slot) {
+        const std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
+        Real *sum = s.sums + slot * stride;
+        s.row_counts[slot] = static_cast<Real>(end - begin);
+        s.row_shares[slot] = 1 / s.row_counts[slot];
+        clear(sum, stride);
+        const std::uint32_t *row = rows.rows + begin, *rows_end = rows.rows + end;
+        for (; row + 8 <= rows_end; row += 8) add_rows<8>(sum, tables.input, row, stride);
+        for (; row + 2 <= rows_end; row += 2) add_rows<2>(sum, tables.input, row, stride);
+        if (row < rows_end) add_rows<1>(sum, tables.input, row, stride);
+        copy(s.sums_before + slot * stride, sum, stride);
     }
 
     // HogWild: other threads read and write these rows at the same time, here and in `outputs`, on purpose and without
     // locks (Recht et al. 2011). An update may be lost; a torn float cannot be.
-    void scatter() {
-        for (std::uint32_t slot = 0; slot < slots; slot++) {
-            std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
-            Real *owed = s.sums + slot * stride;
-            subtract(owed, s.sums_before + slot * stride, stride);
-            scale(owed, s.row_shares[slot], stride);
-            for (std::uint64_t k = begin; k < end; k++) add(input(rows.rows[k]), owed, stride);
-        }
+    void scatter(std::uint32_t slot) {
+        Real *owed = s.sums + slot * stride;
+        subtract(owed, s.sums_before + slot * stride, stride);
+        scale(owed, s.row_shares[slot], stride);
+        for_rows(s.slot_word[slot], [&](Real *row) { add(row, owed, stride); });
     }
 
-    void prefetch_rows(std::uint32_t word) const {
-        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++)
-            prefetch_row(input(rows.rows[k]), stride);
+    // While a micro-batch is trained, the rows of the words that enter with the next one are brought near, and those of
+    // the words that leave after this one are claimed for writing: a share of both with each masked word.
+    void plan_prefetches(std::uint32_t end) {
+        entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
+        leaving = {left, draws.needed[end]};
     }
 
-    // One word of the next block per masked word of this one: by the time it is gathered its rows are near.
-    void prefetch_next_block() {
-        if (prefetched < prefetch_limit) prefetch_rows(draws.word[prefetched++]);
+    void prefetch_words(std::uint32_t steps_left) {
+        for (std::uint32_t n = entering.share(steps_left); n > 0; n--)
+            for_rows(draws.word[entering.begin++], [&](const Real *row) { prefetch_to_read(row, stride); });
+        for (std::uint32_t n = leaving.share(steps_left); n > 0; n--)
+            for_rows(draws.word[leaving.begin++], [&](const Real *row) { prefetch_to_write(row, stride); });
+    }
+
+    template <class Body> void for_rows(std::uint32_t word, Body body) const {
+        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) body(input(rows.rows[k]));
     }
 
     // ---- one micro-batch ----------------------------------------------------------------------------------------
 
-    void train_micro_batch(const Block &block, std::uint32_t begin, std::uint32_t end) {
-        std::uint32_t first = begin, last = end - 1;
-        for (std::uint32_t t = begin; t < end; t++) {
-            first = draws.first[t] < first ? draws.first[t] : first;
-            last = draws.last[t] > last ? draws.last[t] : last;
-        }
-        const std::uint32_t *slot = s.slot + (first - block.first);  // slots of words first .. last
+    void train_micro_batch(std::uint32_t begin, std::uint32_t end) {
+        std::uint32_t first = begin;
+        for (std::uint32_t t = begin; t < end; t++) first = draws.first[t] < first ? draws.first[t] : first;
+        const std::uint32_t last = last_needed(begin, end);
+        const std::uint32_t *slot = s.slot + first;  // slots of words first .. last
         const std::size_t span = last - first + 1;
 
         sum_prefixes(slot, span);
         for (std::uint32_t t = begin; t < end; t++) {
-            prefetch_next_block();
+            prefetch_words(end - t);
             if (t + kOutputsAhead < draws.size) prefetch_outputs(t + kOutputsAhead);
             Real *error = s.errors + (t - begin) * stride;
             clear(error, stride);
@@ -236,9 +272,9 @@ template <class Real> class Trainer {
     }
 
     void prefetch_outputs(std::uint32_t t) const {
-        prefetch_row(output(draws.word[t]), stride);
+        prefetch_to_write(output(draws.word[t]), stride);
         const std::uint32_t *negatives = negatives_of(t);
-        for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_row(output(negatives[k]), stride);
+        for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_to_write(output(negatives[k]), stride);
     }
 
     // Scores of the masked word and its negatives from the old values, then both sides of the update: v_w and e.
@@ -305,7 +341,7 @@ template <class Real> class Trainer {
 
     // ---- positional vectors -------------------------------------------------------------------------------------
     // Every thread writes all of d at every step: on shared cache lines that would cost more than all the rest. So each
-    // works on a copy, and adds what it learnt to the shared table after some blocks.
+    // works on a copy, and adds what it learnt to the shared table after some micro-batches.
 
     Real *position(std::uint32_t m, std::uint32_t t) {
         const std::uint32_t row = draws.place[m] < draws.place[t]
@@ -340,7 +376,7 @@ template <class Real> class Trainer {
     Real *output(std::uint32_t word) const { return tables.output + word * stride; }
 
     static constexpr std::size_t lanes = Vector<Real>::lanes;
-    static constexpr std::size_t kMergeEvery = 8;      // blocks between merges of the positional vectors
+    static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
     const Tables<Real> tables;
     const WordRows rows;
@@ -351,8 +387,9 @@ template <class Real> class Trainer {
     const std::size_t stride;      // padded(D)
     const std::size_t positional;  // padded(D'), the features that are weighted by position
     const std::size_t plain;       // the others
-    std::uint32_t slots = 0;
-    std::uint32_t prefetched = 0, prefetch_limit = 0;
+    std::uint32_t left = 0, entered = 0;
+    std::uint32_t free_slots = 0;
+    Range entering, leaving;  // words whose rows are still to be prefetched
     double likelihood = 1;
     Done done;
 };

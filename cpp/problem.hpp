@@ -22,7 +22,6 @@ struct Options {
     std::uint32_t window = 0;          // c
     std::uint32_t negatives = 0;       // negative examples per masked word
     std::uint32_t negative_reuse = 1;  // masked words that one draw of a negative serves
-    std::uint32_t block = 1;           // masked words per block, at least; a block ends with its line if it can
     bool mean_over_words = false;      // N = context words rather than their rows
     bool exact_gradient = false;       // e is divided by N
     bool summed_positional = false;    // d_p's gradient is summed over a word's rows rather than averaged
@@ -54,18 +53,14 @@ struct Draws {
     const std::uint32_t *place;  // place in its line, from which positions are differences
     const std::uint32_t *first;
     const std::uint32_t *last;
+    const std::uint32_t *needed;     // (size + 1): the first word in the context of any masked word from t on
     const std::uint32_t *negatives;  // (size, options.negatives)
-};
-
-// A block: masked words begin .. end - 1, whose contexts lie within words first .. last.
-struct Block {
-    std::uint32_t begin, end, first, last;
 };
 
 // Working memory of one thread; every real buffer is aligned to 64 bytes.
 template <class Real> struct Scratch {
-    Real *sums;         // X (slots, stride): a word's rows added up, kept up to date within the block
-    Real *sums_before;  // X as it was gathered
+    Real *sums;         // X (slots, stride): a word's rows added up, kept up to date while the word is here
+    Real *sums_before;  // X as it was when the word entered
     Real *row_counts;   // R (slots)
     Real *row_shares;   // 1 / R (slots)
     Real *prefix;       // P (span + 1, stride): sums of X over the micro-batch's words
@@ -75,13 +70,16 @@ template <class Real> struct Scratch {
     Real *errors;       // e (S, stride)
     Real *positions;    // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
-    Real *mask;                // (padded(D')): 1 where a positional feature is trained, else 0
-    Real *masked_error;        // (padded(D'))
-    Real *scores;              // (1 + negatives), then the steps g
-    Real **output_rows;        // (1 + negatives)
-    std::uint32_t *slot;       // slot of each word of the block
-    std::uint32_t *slot_word;  // word of each slot
-    std::uint32_t *slot_of;    // (words) slot of a word, valid where slot_word agrees
+    Real *mask;                 // (padded(D')): 1 where a positional feature is trained, else 0
+    Real *masked_error;         // (padded(D'))
+    Real *scores;               // (1 + negatives), then the steps g
+    Real **output_rows;         // (1 + negatives)
+    std::uint32_t slots;        // as many as there can be words here
+    std::uint32_t *slot;        // (draws.size): slot of each kept word that is here
+    std::uint32_t *slot_word;   // (slots): its word
+    std::uint32_t *slot_users;  // (slots): occurrences of its word that are here
+    std::uint32_t *free_slot;   // (slots): a stack of those without users
+    std::uint32_t *slot_of;     // (words): slot of a word, valid where slot_word agrees and there are users
 };
 
 struct Done {
@@ -90,8 +88,8 @@ struct Done {
 };
 
 template <class Real>
-using TrainFunction = Done (*)(const Tables<Real> &, const WordRows &, const Draws &, const Block *, std::size_t blocks,
-                               const Options &, double lr, const Scratch<Real> &);
+using TrainFunction = Done (*)(const Tables<Real> &, const WordRows &, const Draws &, const Options &, double lr,
+                               const Scratch<Real> &);
 
 struct Level {
     const char *name;

@@ -62,7 +62,7 @@ struct HeldOut {
     }
 };
 
-// The draws of one stretch of lines, and the blocks that they are trained in.
+// The draws of one stretch of lines.
 class Stretch {
   public:
     std::uint64_t tokens = 0;  // of the lines drawn, kept or not
@@ -72,7 +72,6 @@ class Stretch {
         Random random(seed);
         tokens = 0;
         for (auto *list : {&word, &place, &first, &last, &negatives}) list->clear();
-        blocks.clear();
         for (std::uint64_t line = begin_line; line < end_line; line++) {
             if (held_out.skips(line)) continue;
             tokens += corpus.begin[line + 1] - corpus.begin[line];
@@ -80,15 +79,14 @@ class Stretch {
                       random);
         }
         draw_negatives(lexicon, options, random);
-        make_blocks(options);
+        find_needed();
     }
 
     Draws draws() const {
-        return {word.size(), word.data(), place.data(), first.data(), last.data(), negatives.data()};
+        return {word.size(), word.data(), place.data(), first.data(), last.data(), needed.data(), negatives.data()};
     }
 
-    std::vector<std::uint32_t> word, place, first, last, negatives, line_end;
-    std::vector<Block> blocks;
+    std::vector<std::uint32_t> word, place, first, last, needed, negatives;
 
   private:
     std::vector<std::uint32_t> pool;
@@ -123,8 +121,6 @@ class Stretch {
             first.push_back(from);
             last.push_back(to);
         }
-        line_end.resize(begin);
-        line_end.resize(end, end);
     }
 
     // Negatives are drawn for a pool, and each masked word takes its own from the pool of its group: a row that came
@@ -147,21 +143,10 @@ class Stretch {
         }
     }
 
-    // A block has at least options.block masked words and ends with a line, unless that line is so long that it is cut
-    // after twice as many; then words on both sides of the cut are in both blocks, so that no context is cut.
-    void make_blocks(const Options &options) {
-        const auto size = static_cast<std::uint32_t>(word.size());
-        for (std::uint32_t begin = 0; begin < size;) {
-            const std::uint32_t enough = std::min(size, begin + options.block);
-            const std::uint32_t end = std::min(line_end[enough - 1], begin + 2 * options.block);
-            Block block{begin, end, begin, end - 1};
-            for (std::uint32_t t = begin; t < end; t++) {
-                block.first = std::min(block.first, first[t]);
-                block.last = std::max(block.last, last[t]);
-            }
-            blocks.push_back(block);
-            begin = end;
-        }
+    void find_needed() {
+        needed.resize(word.size() + 1);
+        needed[word.size()] = static_cast<std::uint32_t>(word.size());
+        for (std::size_t t = word.size(); t-- > 0;) needed[t] = std::min(first[t], needed[t + 1]);
     }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #if defined(__AVX512F__)
 #define POSVEC_VECTOR_BYTES 64
@@ -75,7 +76,9 @@ template <class Real> inline void sum(Real *z, const Real *x, const Real *y, std
 }
 
 // y += T rows at once: fewer loads and stores of y, and T streams of cache misses in flight rather than one
-template <int T, class Real> inline void add_rows(Real *y, const Real *const (&rows)[T], std::size_t n) {
+template <int T, class Real> inline void add_rows(Real *y, const Real *table, const std::uint32_t *row, std::size_t n) {
+    const Real *rows[T];
+    for (int i = 0; i < T; i++) rows[i] = table + row[i] * n;
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
         Vec<Real> total = load(y + j);
         for (int i = 0; i < T; i++) total += load(rows[i] + j);
@@ -83,9 +86,14 @@ template <int T, class Real> inline void add_rows(Real *y, const Real *const (&r
     }
 }
 
-// Brings a row of n numbers, to be written later, to the second-level cache: the first level would overflow from a
-// single word's rows.
-template <class Real> inline void prefetch_row(const Real *row, std::size_t n) {
+// Bring a row of n numbers to the second-level cache (the first would overflow from a single word's rows): to be read,
+// which is quicker, for more such fetches can be on their way at a time; or to be written, which takes the row away
+// from other cores early rather than at the first store.
+template <class Real> inline void prefetch_to_read(const Real *row, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 0, 2);
+}
+
+template <class Real> inline void prefetch_to_write(const Real *row, std::size_t n) {
     for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 1, 2);
 }
 

@@ -41,7 +41,7 @@ class Problem:
         self.input = self.table(words + buckets)
         self.output = self.table(words)
         self.positional = self.rng.normal(1, 0.3, (2 * window, positional_dim)).astype(dtype)
-        lengths = [1, 2, 9, 0, 25, 3, 70, 7]  # of lines; 70 is cut into blocks
+        lengths = [1, 2, 9, 0, 25, 3, 70, 7]  # of lines
         self.lines = np.cumsum([0, *lengths]).astype(np.uint64)
         self.ids = self.rng.integers(0, words + 1, sum(lengths)).astype(np.uint32)  # id `words` is out of vocabulary
         self.keep = np.where(np.arange(words) < 5, 0.5, 1.0).astype(np.float32)
@@ -56,9 +56,9 @@ class Problem:
         table[:, : self.dim] = self.rng.normal(0, 0.2, (rows, self.dim))
         return table
 
-    def kernel_options(self, block):
+    def kernel_options(self):
         o = _kernel.Options()
-        o.dim, o.positional_dim, o.window, o.negatives, o.block = self.dim, self.positional_dim, self.window, 5, block
+        o.dim, o.positional_dim, o.window, o.negatives = self.dim, self.positional_dim, self.window, 5
         o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
         o.exact_gradient = self.options["input_gradient"] == "exact"
@@ -68,20 +68,20 @@ class Problem:
         o.text_positions = self.options["positions"] == "text"
         return o
 
-    def trainer(self, block=16, cpu=""):
+    def trainer(self, cpu=""):
         row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
         kind = _kernel.Trainer if self.dtype == np.float32 else _kernel.DoubleTrainer
         return kind(
             self.input, self.output, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
-            self.alias_probability, self.alias, self.kernel_options(block), cpu,
+            self.alias_probability, self.alias, self.kernel_options(), cpu,
         )  # fmt: skip
 
-    def train(self, lr=0.1, seed=7, block=16, cpu=""):
+    def train(self, lr=0.1, seed=7, cpu=""):
         work = _kernel.Workspace() if self.dtype == np.float32 else _kernel.DoubleWorkspace()
-        return self.trainer(block, cpu).train(work, self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
+        return self.trainer(cpu).train(work, self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
 
-    def draws(self, seed=7, block=16):
-        drawn = self.trainer(block).draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
+    def draws(self, seed=7):
+        drawn = self.trainer().draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
         return reference.Draws(**drawn)
 
     def parameters(self):
@@ -133,11 +133,7 @@ def changed_options():
 def test_kernel_equals_the_reference(model, options):
     problem = Problem(**MODELS[model], **options)
     draws, expected = problem.draws(), problem.parameters()
-    assert len(draws.blocks) > 3
-    losses = sum(
-        reference.train_block(expected, draws, block, 0.1, problem.reference_options())
-        for block in range(len(draws.blocks))
-    )
+    losses = reference.train_stretch(expected, draws, 0.1, problem.reference_options())
     tokens, masked_words, loss = problem.train()
     assert (tokens, masked_words) == (len(problem.ids), sum(bool(draws.context(t)) for t in range(len(draws.word))))
     assert loss == pytest.approx(losses)
@@ -150,14 +146,13 @@ def test_kernel_equals_the_reference(model, options):
 def test_kernel_equals_the_reference_for_any_size(dim, share, window):
     problem = Problem(dim=dim, positional_dim=int(share * dim), window=window)
     draws, expected = problem.draws(), problem.parameters()
-    for block in range(len(draws.blocks)):
-        reference.train_block(expected, draws, block, 0.1, problem.reference_options())
+    reference.train_stretch(expected, draws, 0.1, problem.reference_options())
     problem.train()
     problem.assert_equals(expected, 1e-12)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_block_cached_step_equals_the_papers_step_where_words_share_no_rows(model):
+def test_cached_step_equals_the_papers_step_where_words_share_no_rows(model):
     problem = distinct_words(Problem(**MODELS[model], words=100))
     problem.rows = (
         [np.array([w, problem.words + w]) for w in range(problem.words)] if model != "general" else problem.rows
@@ -284,17 +279,10 @@ def test_padding_stays_zero():
     assert not problem.output[:, 33:].any()
 
 
-def test_a_long_line_is_trained_whole_whatever_the_block_size():
-    problem = Problem()
-    small, large = problem.draws(block=4), problem.draws(block=1000)
-    for name in ("word", "place", "first", "last", "negatives"):
-        np.testing.assert_array_equal(getattr(small, name), getattr(large, name))
-    assert len(small.blocks) > len(large.blocks)
-    covered = [t for begin, end, *_ in small.blocks for t in range(begin, end)]
-    assert covered == list(range(len(small.word)))
-    for begin, end, first, last in small.blocks:
-        assert small.first[begin:end].min() >= first
-        assert small.last[begin:end].max() <= last
+def test_words_are_kept_at_hand_as_long_as_a_window_needs_them():
+    draws = Problem().draws()
+    expected = [min([*draws.first[t:].tolist(), len(draws.word)]) for t in range(len(draws.word) + 1)]
+    assert draws.needed.tolist() == expected
 
 
 def test_windows_never_cross_lines_and_are_at_most_c():
@@ -424,4 +412,4 @@ def test_every_option_of_the_kernel_is_set_from_the_configuration():
         )
     )
     same = [name for name in names if getattr(default, name) == getattr(changed, name)]
-    assert same == ["block"]
+    assert same == []

@@ -42,7 +42,6 @@ class Options:
     window: int
     negatives: int
     negative_reuse: int
-    block: int
     mean_over_words: bool
     exact_gradient: bool
     summed_positional: bool

@@ -1,9 +1,9 @@
 """The training step in NumPy, one function per equation: slow, readable, the oracle of the compiled kernel.
 
 :func:`train_step` is the step of the paper for one masked word, every row read and written at once.
-:func:`train_block` is the block-cached step that ``cpp/kernel.hpp`` computes, in the same order of operations.
-The two agree where no two words of a block share a row and no word stands twice in a micro-batch: only then is the
-block-cached step behind, by less than a block.
+:func:`train_stretch` is the cached step that ``cpp/kernel.hpp`` computes, in the same order of operations.
+The two agree where no two words near each other share a row and no word stands twice in a micro-batch: only then is the
+cached step behind, by less than two windows and a micro-batch.
 
 Shapes: D features, D' of them positional, c the window, V words.
 """
@@ -140,47 +140,72 @@ def train_step(
 
 @dataclass(frozen=True)
 class Draws:
-    """What the kernel drew (``Trainer.draw``): kept words, their places, windows, negatives and blocks."""
+    """What the kernel drew (``Trainer.draw``): kept words, their places, windows and negatives."""
 
     word: NDArray[np.integer[Any]]
     place: NDArray[np.integer[Any]]
     first: NDArray[np.integer[Any]]
     last: NDArray[np.integer[Any]]
+    needed: NDArray[np.integer[Any]]  # the first word in the context of any masked word from t on
     negatives: NDArray[np.integer[Any]]  # (masked words, negatives)
-    blocks: NDArray[np.integer[Any]]  # (blocks, 4): begin, end, first, last
 
     def context(self, t: int) -> list[int]:
         return [m for m in range(self.first[t], self.last[t] + 1) if m != t]
 
 
-def train_block(parameters: Parameters, draws: Draws, block: int, lr: float, options: Options) -> float:
-    """All masked words of a block on cached sums of rows. Returns the sum of their losses."""
-    begin, end, first, last = (int(value) for value in draws.blocks[block])
-    words = [int(word) for word in draws.word[first : last + 1]]
-    counts = {word: len(parameters.rows[word]) for word in words}
-    sums = {word: parameters.input_vectors[parameters.rows[word]].sum(0) for word in counts}  # X
-    owed = {word: np.zeros_like(total) for word, total in sums.items()}  # G
+def train_stretch(parameters: Parameters, draws: Draws, lr: float, options: Options) -> float:
+    """All masked words in micro-batches, on cached sums of rows. Returns the sum of their losses."""
+    cache = _Cache(parameters)
+    entered = left = 0
     value = 0.0
-    for start in range(begin, end, MICRO_BATCH):
-        masked = range(start, min(end, start + MICRO_BATCH))
-        value += _train_micro_batch(parameters, draws, masked, sums, owed, lr, options)
-    for word, gradient in owed.items():
-        for row in parameters.rows[word]:
-            parameters.input_vectors[row] += gradient
+    for begin in range(0, len(draws.word), MICRO_BATCH):
+        masked = range(begin, min(begin + MICRO_BATCH, len(draws.word)))
+        while entered <= max(draws.last[t] for t in masked):
+            cache.enter(int(draws.word[entered]))
+            entered += 1
+        value += _train_micro_batch(parameters, draws, masked, cache, lr, options)
+        while left < draws.needed[masked.stop]:
+            cache.leave(int(draws.word[left]))
+            left += 1
     return value
+
+
+class _Cache:
+    """X, the sum of a word's rows, from when the word enters until its last occurrence leaves."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.sums: dict[int, Floats] = {}  # X
+        self.owed: dict[int, Floats] = {}  # what each row of the word is still to be given
+        self.users: dict[int, int] = {}
+
+    def enter(self, word: int) -> None:
+        self.users[word] = self.users.get(word, 0) + 1
+        if self.users[word] == 1:
+            self.sums[word] = self.parameters.input_vectors[self.parameters.rows[word]].sum(0)
+            self.owed[word] = np.zeros_like(self.sums[word])
+
+    def leave(self, word: int) -> None:
+        self.users[word] -= 1
+        if self.users[word] == 0:
+            for row in self.parameters.rows[word]:
+                self.parameters.input_vectors[row] += self.owed[word]
+
+    def move(self, word: int, features: slice, move: Floats) -> None:
+        """Each row of the word is owed a move, and the sum of its rows has made all of them."""
+        self.owed[word][features] += move
+        self.sums[word][features] += len(self.parameters.rows[word]) * move
 
 
 def _train_micro_batch(
     parameters: Parameters,
     draws: Draws,
     masked: range,
-    sums: dict[int, Floats],
-    owed: dict[int, Floats],
+    cache: _Cache,
     lr: float,
     options: Options,
 ) -> float:
     plain = slice(parameters.eager, None)
-    counts = {word: len(parameters.rows[word]) for word in sums}
     moves = {m: np.zeros_like(parameters.input_vectors[0]) for t in masked for m in draws.context(t)}
     value = 0.0
     for t in masked:
@@ -191,8 +216,8 @@ def _train_micro_batch(
         size = context_size(parameters, words, options)
         total = np.zeros_like(parameters.input_vectors[0])
         for m, word in zip(context, words, strict=True):
-            total += parameters.weights(_position(draws, m, t)) * sums[word]
-            total[plain] += counts[word] * moves[m][plain]  # what this micro-batch has done to it so far
+            total += parameters.weights(_position(draws, m, t)) * cache.sums[word]
+            total[plain] += len(parameters.rows[word]) * moves[m][plain]  # what this micro-batch has done to it so far
         negatives = [int(word) for word in draws.negatives[t]]
         error, each = update_outputs(parameters, int(draws.word[t]), negatives, total / size, lr, options)
         value += each
@@ -200,11 +225,9 @@ def _train_micro_batch(
             error = error / size
         for m, word in zip(context, words, strict=True):
             moves[m] += error
-            _update_positional(parameters, word, _position(draws, m, t), error, sums, owed, options)
+            _update_positional(parameters, word, _position(draws, m, t), error, cache, options)
     for m, move in moves.items():  # the cached sums of plain features follow when the micro-batch is over
-        word = int(draws.word[m])
-        owed[word][plain] += move[plain]
-        sums[word][plain] += counts[word] * move[plain]
+        cache.move(int(draws.word[m]), plain, move[plain])
     return value
 
 
@@ -213,20 +236,16 @@ def _update_positional(
     word: int,
     position: int,
     error: Floats,
-    sums: dict[int, Floats],
-    owed: dict[int, Floats],
+    cache: _Cache,
     options: Options,
 ) -> None:
     eager, positional_dim = slice(parameters.eager), parameters.positional_vectors.shape[1]
-    count = len(parameters.rows[word])
-    old_sum = sums[word].copy()
     move = (parameters.weights(position) * error)[eager]
     if options.train_positions and positional_dim:
-        share = 1 if options.positional_gradient == "summed" else count
+        share = 1 if options.positional_gradient == "summed" else len(parameters.rows[word])
         row = position_row(position, parameters.window)
-        parameters.positional_vectors[row] += (old_sum * error / share)[:positional_dim]
-    owed[word][eager] += move
-    sums[word][eager] += count * move
+        parameters.positional_vectors[row] += (cache.sums[word] * error / share)[:positional_dim]
+    cache.move(word, eager, move)
 
 
 def _position(draws: Draws, m: int, t: int) -> int:

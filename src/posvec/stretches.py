@@ -18,8 +18,6 @@ from posvec.model import Model, kernel_view
 # Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
 # smoothly and Ctrl-C is answered at once.
 _STRETCH = 20_000
-# Masked words per block of the kernel: with the rows of more words than this the second-level cache overflows.
-_BLOCK = 16
 
 
 class Stretches:
@@ -144,7 +142,6 @@ def kernel_options(config: Config) -> _kernel.Options:
     options = _kernel.Options()
     options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
     options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
-    options.block = _BLOCK
     options.mean_over_words = model.context_mean == "words"
     options.exact_gradient = training.input_gradient == "exact"
     options.summed_positional = training.positional_gradient == "summed"
