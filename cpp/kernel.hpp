@@ -110,15 +110,13 @@ template <class Real> class Trainer {
     }
 
     void gather(std::uint32_t slot) {
-        const std::uint64_t begin = rows.begin[s.slot_word[slot]], end = rows.begin[s.slot_word[slot] + 1];
+        const std::uint64_t begin = rows.begin[s.slot_word[slot]], count = rows.begin[s.slot_word[slot] + 1] - begin;
         Real *sum = s.sums + slot * stride;
-        s.row_counts[slot] = static_cast<Real>(end - begin);
+        s.row_counts[slot] = static_cast<Real>(count);
         s.row_shares[slot] = 1 / s.row_counts[slot];
         clear(sum, stride);
-        const std::uint32_t *row = rows.rows + begin, *rows_end = rows.rows + end;
-        for (; row + 8 <= rows_end; row += 8) add_rows<8>(sum, tables.input, row, stride);
-        for (; row + 2 <= rows_end; row += 2) add_rows<2>(sum, tables.input, row, stride);
-        if (row < rows_end) add_rows<1>(sum, tables.input, row, stride);
+        in_groups<8>(count,
+                     [&]<int T>(std::size_t k) { add_rows<T>(sum, tables.input, rows.rows + begin + k, stride); });
         copy(s.sums_before + slot * stride, sum, stride);
     }
 
@@ -128,7 +126,9 @@ template <class Real> class Trainer {
         Real *owed = s.sums + slot * stride;
         subtract(owed, s.sums_before + slot * stride, stride);
         scale(owed, s.row_shares[slot], stride);
-        for_rows(s.slot_word[slot], [&](Real *row) { add(row, owed, stride); });
+        const std::uint64_t begin = rows.begin[s.slot_word[slot]], count = rows.begin[s.slot_word[slot] + 1] - begin;
+        in_groups<4>(count,
+                     [&]<int T>(std::size_t k) { add_to_rows<T>(tables.input, rows.rows + begin + k, owed, stride); });
     }
 
     // While a micro-batch is trained, the rows of the words that enter with the next one are brought near, and those of
@@ -285,12 +285,9 @@ template <class Real> class Trainer {
         for (std::uint32_t k = 0; k < options.negatives; k++)
             if (negatives[k] != draws.word[t]) s.output_rows[count++] = output(negatives[k]);
 
-        std::size_t k = 0;
-        for (; k + 4 <= count; k += 4) score<4>(k);
-        for (; k < count; k++) score<1>(k);
-        for (k = 0; k < count; k++) s.scores[k] = step_size(s.scores[k], k == 0);
-        for (k = 0; k + 4 <= count; k += 4) update_outputs<4>(k, error);
-        for (; k < count; k++) update_outputs<1>(k, error);
+        in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { score<T>(k); });
+        for (std::size_t k = 0; k < count; k++) s.scores[k] = step_size(s.scores[k], k == 0);
+        in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { update_outputs<T>(k, error); });
         done.masked_words++;
     }
 
@@ -378,6 +375,7 @@ template <class Real> class Trainer {
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
+    static constexpr int kOutputsAtOnce = 11;          // output rows worked on at a time: as many as fit the registers
     const Tables<Real> tables;
     const WordRows rows;
     const Draws draws;

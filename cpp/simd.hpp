@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(__AVX512F__)
 #define POSVEC_VECTOR_BYTES 64
@@ -75,7 +76,19 @@ template <class Real> inline void sum(Real *z, const Real *x, const Real *y, std
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(z + j, load(x + j) + load(y + j));
 }
 
-// y += T rows at once: fewer loads and stores of y, and T streams of cache misses in flight rather than one
+// Calls body.operator()<T>(k) for consecutive k .. k + T - 1 that cover 0 .. count - 1, T being Most until fewer are
+// left. Rows are worked on T at a time: what they share is loaded once, and T streams of cache misses are in flight, T
+// chains of additions that do not wait for each other, rather than one.
+template <int Most, class Body> inline void in_groups(std::size_t count, Body body) {
+    std::size_t k = 0;
+    for (; k + Most <= count; k += Most) body.template operator()<Most>(k);
+    if constexpr (Most > 1)
+        [&]<int... T>(std::integer_sequence<int, T...>) {
+            ((count - k == T + 1 ? body.template operator()<T + 1>(k) : void()), ...);
+        }(std::make_integer_sequence<int, Most - 1>());
+}
+
+// y += T rows of a table
 template <int T, class Real> inline void add_rows(Real *y, const Real *table, const std::uint32_t *row, std::size_t n) {
     const Real *rows[T];
     for (int i = 0; i < T; i++) rows[i] = table + row[i] * n;
@@ -83,6 +96,17 @@ template <int T, class Real> inline void add_rows(Real *y, const Real *table, co
         Vec<Real> total = load(y + j);
         for (int i = 0; i < T; i++) total += load(rows[i] + j);
         store(y + j, total);
+    }
+}
+
+// T rows of a table += x; a row may be among them twice
+template <int T, class Real>
+inline void add_to_rows(Real *table, const std::uint32_t *row, const Real *x, std::size_t n) {
+    Real *rows[T];
+    for (int i = 0; i < T; i++) rows[i] = table + row[i] * n;
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
+        const Vec<Real> value = load(x + j);
+        for (int i = 0; i < T; i++) store(rows[i] + j, load(rows[i] + j) + value);
     }
 }
 
