@@ -27,6 +27,39 @@ def test_without_subwords_a_vector_is_the_word_s_row_itself():
     assert np.array_equal(words["dog"], words._input_vectors[2])
 
 
+def test_vectors_made_elsewhere_are_kept_in_their_order_and_uncopied():
+    table = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    words = WordVectors.from_table(["ox", "cat", "dog"], table, counts=[3, 9, 5])
+    assert len(words) == 3
+    assert "cat" in words
+    assert not words.oov("cats")
+    assert np.shares_memory(words["cat"], table)
+    assert np.array_equal(words["cat"], table[1])
+    assert {neighbor.word for neighbor in words.most_similar("cat")} == {"ox", "dog"}
+    with pytest.raises(PosvecError, match=r"there is no vector for 'cats': it is not in the vocabulary; try"):
+        words["cats"]
+
+
+@pytest.mark.parametrize(
+    ("words", "table", "counts", "message"),
+    [
+        (["a", "b"], np.zeros((3, 2), np.float32), None, r"2 words need an array of 2 rows.* shape \(3, 2\)"),
+        (["a", "b"], np.zeros(2, np.float32), None, r"2 words need an array of 2 rows.* shape \(2,\)"),
+        (["a"], np.zeros((1, 0), np.float32), None, r"shape \(1, 0\)"),
+        (["a"], [[1.0]], None, r"and this has list; give"),
+        (["a", "b", "a"], np.zeros((3, 2), np.float32), None, r"the word 'a' comes twice"),
+        (["a", 5], np.zeros((2, 2), np.float32), None, r"words are strings, and 5 is not"),
+        ([], np.zeros((0, 2), np.float32), None, r"there are no words"),
+        (["a"], np.array([["x"]]), None, r"vectors are numbers"),
+        (["a"], np.zeros((1, 2), np.float32), [1, 2], r"counts should be 1 numbers"),
+        (["a"], np.zeros((1, 2), np.float32), [-1], r"none negative"),
+    ],
+)
+def test_a_table_that_does_not_fit_its_words_is_refused(words, table, counts, message):
+    with pytest.raises(PosvecError, match=message):
+        WordVectors.from_table(words, table, counts)
+
+
 def test_with_subwords_a_vector_is_the_mean_of_the_word_s_rows():
     words = vectors()
     rows = words._rows.rows[words._rows.row_begin[2] : words._rows.row_begin[3]]

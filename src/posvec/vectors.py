@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
+from posvec.config import SubwordConfig
 from posvec.errors import PosvecError
 from posvec.parallel import map_in_order
-from posvec.subwords import SubwordRows
+from posvec.subwords import SubwordRows, build_rows
 from posvec.vocabulary import Vocabulary
 
 Floats = NDArray[np.float32]
@@ -36,6 +37,27 @@ class WordVectors:
         self._vocabulary = vocabulary
         self._rows = rows
         self._input_vectors = input_vectors
+
+    @staticmethod
+    def from_table(
+        words: Sequence[str], table: NDArray[Any], counts: Sequence[int] | NDArray[np.int64] | None = None
+    ) -> WordVectors:
+        """Word vectors made elsewhere: a row of ``table`` for each word, without subwords.
+
+        The order is kept, and so is the table, uncopied, if it is one of float32. ``counts`` are the words' frequencies
+        in text; where they are not known, every word counts once.
+        """
+        vocabulary = _plain_vocabulary(list(words), counts)
+        if not isinstance(table, np.ndarray) or table.ndim != 2 or len(table) != len(vocabulary) or not table.shape[1]:
+            found = f"shape {np.shape(table)}" if hasattr(table, "shape") else type(table).__name__
+            raise PosvecError(
+                f"{len(vocabulary):,} words need an array of {len(vocabulary):,} rows, one vector each, and this has "
+                f"{found}; give as many words as rows"
+            )
+        if table.dtype.kind not in "fiu":
+            raise PosvecError(f"vectors are numbers, and this array holds {table.dtype}; convert it to float32")
+        rows = build_rows(vocabulary, SubwordConfig(subwords=False))
+        return WordVectors(vocabulary, rows, np.asarray(table, np.float32))
 
     def __len__(self) -> int:
         return len(self._vocabulary)
@@ -124,6 +146,22 @@ def best(scores: Floats, topn: int) -> NDArray[np.intp]:
     chosen = np.concatenate([above, np.flatnonzero(scores == last)[: topn - len(above)]])
     order: NDArray[np.intp] = chosen[np.lexsort((chosen, -scores[chosen]))]
     return order
+
+
+def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64] | None) -> Vocabulary:
+    for word in words:
+        if not isinstance(word, str):
+            raise PosvecError(f"words are strings, and {word!r} is not; convert it")
+    if not words:
+        raise PosvecError("there are no words; give at least one")
+    numbers = np.ones(len(words), np.int64) if counts is None else np.asarray(counts, np.int64)
+    if numbers.shape != (len(words),) or (numbers < 0).any():
+        raise PosvecError(f"counts should be {len(words):,} numbers, one for each word and none negative")
+    vocabulary = Vocabulary(words, numbers, int(numbers.sum()))
+    if len(vocabulary.index) < len(words):
+        twice = next(word for i, word in enumerate(words) if vocabulary.index[word] != i)
+        raise PosvecError(f"the word {twice!r} comes twice; keep one of its vectors")
+    return vocabulary
 
 
 def _unit(vector: Floats) -> Floats:
