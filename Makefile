@@ -28,6 +28,7 @@ format: $(VENV)/.lint
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py $(CORPUS)
 	$(BIN)/python benchmarks/accuracy.py $(CORPUS) $(DATA)
+	$(BIN)/python benchmarks/queries.py
 
 clean:
 	rm -rf $(VENV) build
@@ -38,7 +39,7 @@ $(VENV)/.base: $(SOURCES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet ".[test]"
+	$(BIN)/python -m pip install --quiet ".[test,ann]"
 	$(BIN)/python -m pip install --quiet ".[oracles]" || echo "gensim or fasttext cannot be installed: their tests are skipped"
 	@touch $@
 

@@ -9,7 +9,6 @@ import posvec
 from posvec import PosvecError, Vocabulary, WordVectors
 from posvec.config import SubwordConfig
 from posvec.subwords import build_rows
-from posvec.vectors import best
 
 WORDS = {"cat": 9, "cats": 8, "dog": 7, "dogs": 6, "ox": 5}
 
@@ -78,6 +77,24 @@ def test_the_table_of_many_words_equals_single_lookups():
         np.testing.assert_allclose(words.table[i], table[own].mean(0), rtol=1e-4, atol=1e-6)
 
 
+def test_single_words_are_looked_up_without_the_table_to_the_same_bit():
+    vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(400)})
+    rows = build_rows(vocabulary, SubwordConfig(buckets=500))
+    table = np.random.default_rng(0).normal(size=(rows.table_rows, 8)).astype(np.float32)
+    words, some = WordVectors(vocabulary, rows, table), ["word7", "word399", "words", "word7"]
+    alone, together = [words[word] for word in some], words.get_vectors(some)
+    assert "table" not in words.__dict__
+    assert np.array_equal(alone, together)
+    assert words.table.shape == (400, 8)
+    assert np.array_equal(alone, words.get_vectors(some))
+    assert np.array_equal(alone, words[some])
+    for empty in (words.get_vectors([]), WordVectors(vocabulary, rows, table).get_vectors([], norm=True)):
+        assert (empty.shape, empty.dtype) == ((0, 8), np.float32)
+    for wrong in ([5], [["word7"]], [None] * 400):
+        with pytest.raises(PosvecError, match=r"words are strings, and .* is not"):
+            words.get_vectors(wrong)
+
+
 def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
     words = vectors()
     assert "catdog" not in words
@@ -124,14 +141,3 @@ def test_a_vector_of_zeros_is_similar_to_nothing():
     words._input_vectors[2] = 0
     assert words.similarity("dog", "cat") == 0
     assert all(np.isfinite(neighbor.similarity) for neighbor in words.most_similar("cat"))
-
-
-def test_equal_scores_are_ranked_in_the_order_of_the_vocabulary():
-    scores = np.array([1, 3, 3, 2, 3], np.float32)
-    assert best(scores, 3).tolist() == [1, 2, 4]
-    assert best(scores, 99).tolist() == [1, 2, 4, 3, 0]
-    assert best(scores, 0).tolist() == []
-
-
-def test_ties_across_the_cut_go_to_the_more_frequent_words():
-    assert best(np.zeros(1000, np.float32), 5).tolist() == [0, 1, 2, 3, 4]

@@ -26,6 +26,7 @@ _PUBLIC = {
     "StopTraining": "posvec.training",
     "TrainingError": "posvec.errors",
     "TrainingReport": "posvec.reports",
+    "UnknownWordError": "posvec.errors",
     "Vocabulary": "posvec.vocabulary",
     "WordVectors": "posvec.vectors",
     "load": "posvec.pipeline",
@@ -43,6 +44,7 @@ __all__ = [
     "StopTraining",
     "TrainingError",
     "TrainingReport",
+    "UnknownWordError",
     "Vocabulary",
     "WordVectors",
     "load",
@@ -53,7 +55,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from posvec.config import Config, make_config
-    from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError
+    from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError, UnknownWordError
     from posvec.model import Model
     from posvec.pipeline import load, resume, train
     from posvec.reports import TrainingReport

@@ -17,5 +17,11 @@ class ModelError(PosvecError, ValueError):
     """A saved model, vocabulary or checkpoint that is missing, damaged, foreign or too new."""
 
 
+class UnknownWordError(PosvecError, KeyError):
+    """A word without a vector; also a KeyError, as looking up a word in a dictionary gives."""
+
+    __str__ = Exception.__str__  # KeyError's would put the sentence in quotes
+
+
 class TrainingError(PosvecError, ArithmeticError):
     """Training that cannot go on: values overflowed."""

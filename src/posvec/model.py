@@ -20,11 +20,12 @@ from posvec._kernel import PAD
 from posvec.config import Config
 from posvec.errors import ModelError, PosvecError
 from posvec.initializers import initialize
+from posvec.neighbors import best
 from posvec.reports import TrainingReport, TrainingState
-from posvec.storage import dump_tensors, load_folder, read_tensors, save_folder
+from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
 from posvec.subwords import SubwordRows, build_rows
 from posvec.tokenizers import get_tokenizer
-from posvec.vectors import WordVectors, best
+from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Model:
         positional_vectors: Floats,
         report: TrainingReport | None = None,
         state: TrainingState | None = None,
+        origin: Folder | None = None,
     ) -> None:
         self.config = config
         self.vocabulary = vocabulary
@@ -71,6 +73,8 @@ class Model:
         self.report = report
         self.state = state
         """Where training stands if it was interrupted, else None."""
+        self.origin = origin
+        """The folder that the model was loaded from, if it was; its tables are those of the files, then."""
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
@@ -126,7 +130,7 @@ class Model:
     @cached_property
     def vectors(self) -> WordVectors:
         """The word vectors, made when first asked for: each the mean of its word's rows."""
-        return WordVectors(self.vocabulary, self.rows, self.input_vectors)
+        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
 
     def context_vector(self, sentence: str | Sequence[str]) -> Floats:
         """u_C of the one [MASK] in a sentence: the mean of u_w * [d_p, 1, ..., 1] over up to c words on each side.
@@ -281,6 +285,7 @@ class Model:
             tensors["positional_vectors"],
             report,
             state,
+            folder,
         )
 
     def __repr__(self) -> str:

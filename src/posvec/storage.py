@@ -43,11 +43,14 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Folder:
-    """A saved folder as ``load_folder`` found it: what was saved as ``config``, and where its files are, by name."""
+    """A saved folder as ``load_folder`` found it: what was saved as ``config``, and its files, by name."""
 
     path: Path
     config: dict[str, Any]
     files: dict[str, Path]
+    """Where each file is."""
+    digests: dict[str, str]
+    """What config.json says that each file's digest is: other bytes, another digest."""
 
 
 def save_folder(
@@ -98,7 +101,8 @@ def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
     if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
         raise _damaged(path / "config.json", "it lacks a version or a list of files")
     files = {name: _checked_file(path, name, entry, verify) for name, entry in manifest["files"].items()}
-    return Folder(path, {key: value for key, value in manifest.items() if key not in _RESERVED}, files)
+    digests = {name: str(entry.get("blake2b")) for name, entry in manifest["files"].items()}
+    return Folder(path, {key: value for key, value in manifest.items() if key not in _RESERVED}, files, digests)
 
 
 def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:

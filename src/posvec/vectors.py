@@ -1,42 +1,49 @@
-"""Word vectors: lookup, out-of-vocabulary words, similarity and neighbours."""
+"""Word vectors: lookup and out-of-vocabulary words; what can be asked of them is in ``queries.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import SubwordConfig
-from posvec.errors import PosvecError
+from posvec.corpus import Progress
+from posvec.errors import PosvecError, UnknownWordError
+from posvec.items import unit, units
+from posvec.neighbors import Neighbor, best
 from posvec.parallel import map_in_order
+from posvec.queries import Queries
+from posvec.storage import Folder
 from posvec.subwords import SubwordRows, build_rows
 from posvec.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from posvec.ann import NeighborIndex
+
+__all__ = ["Neighbor", "WordVectors", "best"]
 
 Floats = NDArray[np.float32]
 
 
-class Neighbor(NamedTuple):
-    """A word and its cosine similarity."""
-
-    word: str
-    similarity: float
-
-
-class WordVectors:
+class WordVectors(Queries):
     """u_w of every word, each the mean of its rows (its own and its n-grams').
 
     ``word in vectors`` means that it is in the vocabulary; ``vectors[word]`` also answers for words that are not, from
     the n-grams that they share with words that are, and ``vectors.oov(word)`` tells.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: Floats) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: Floats, origin: Folder | None = None
+    ) -> None:
         self._vocabulary = vocabulary
         self._rows = rows
         self._input_vectors = input_vectors
+        self.origin = origin
+        """The saved model that the vectors were loaded from, if they were."""
 
     @staticmethod
     def from_table(
@@ -65,87 +72,125 @@ class WordVectors:
     def __contains__(self, word: object) -> bool:
         return word in self._vocabulary
 
-    def __getitem__(self, word: str) -> Floats:
-        if word in self:
-            vector: Floats = self.table[self._vocabulary.index[word]]
-            return vector
-        rows = self._rows.rows_of(word)
-        if not len(rows):
-            raise PosvecError(
-                f"there is no vector for {word!r}: it is not in the vocabulary"
-                + (" and no n-gram of it is known" if self._rows.config.subwords else "")
-                + "; try another word"
-            )
-        mean: Floats = self._input_vectors[rows].mean(0)
-        return mean
+    def __getitem__(self, word: str | Sequence[str]) -> Floats:
+        """The vector of a word, or those of a list of words, one in each row."""
+        if isinstance(word, str):
+            return self.get_vector(word)
+        return self.get_vectors(word)
+
+    def __repr__(self) -> str:
+        return f"<vectors of {len(self):,} words, D={self.vector_size}>"
+
+    @property
+    def index_to_key(self) -> list[str]:
+        """The words, by descending count."""
+        return self._vocabulary.words
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        """The place of each word in ``index_to_key`` and in ``table``."""
+        return self._vocabulary.index
+
+    @property
+    def vector_size(self) -> int:
+        """D, the numbers of a vector."""
+        return int(self._input_vectors.shape[1])
 
     def oov(self, word: str) -> bool:
         """Whether a word is outside the vocabulary but has a vector, made from its n-grams."""
         return word not in self and len(self._rows.rows_of(word)) > 0
+
+    def has_vector(self, word: str) -> bool:
+        """Whether a word has a vector: it is in the vocabulary, or one is made from its n-grams."""
+        return word in self or self.oov(word)
+
+    def get_vector(self, word: str, norm: bool = False) -> Floats:
+        """The vector of a word, of length 1 if ``norm``."""
+        if not isinstance(word, str):
+            raise PosvecError(f"words are strings, and {word!r} is not; convert it")
+        vector = self._known(self._vocabulary.index[word]) if word in self else self._from_ngrams(word)
+        return unit(vector) if norm else vector
+
+    def get_vectors(self, words: Iterable[str], norm: bool = False) -> Floats:
+        """The vectors of words, (n, D), each of length 1 if ``norm``."""
+        if isinstance(words, str):
+            raise PosvecError(f"get_vectors takes a list of words; use get_vector({words!r}) for one")
+        words = list(words)
+        if self._has_table or len(words) > len(self) // 8:
+            # The table is there, or a good part of it would be made word by word: its rows are picked at once.
+            places = np.array([self._place(word) for word in words], np.intp)
+            vectors = self.table[places]
+            for row in np.flatnonzero(places < 0):
+                vectors[row] = self.get_vector(words[row])
+        else:
+            vectors = np.array([self.get_vector(word) for word in words], np.float32).reshape(-1, self.vector_size)
+        return units(vectors) if norm else vectors
 
     @cached_property
     def table(self) -> Floats:
         """All word vectors, (V, D), in the order of the vocabulary."""
         if not len(self._rows.bucket_ids):
             return self._input_vectors[: len(self)]
-        table = np.empty((len(self), self._input_vectors.shape[1]), np.float32)
+        table = np.empty((len(self), self.vector_size), np.float32)
 
         def fill(begin: int) -> None:
-            _kernel.mean_rows(
-                self._input_vectors, self._rows.row_begin, self._rows.rows, begin, min(begin + 1024, len(self)), table
-            )
+            end = min(begin + 1024, len(self))
+            _kernel.mean_rows(self._input_vectors, self._rows.row_begin, self._rows.rows, begin, end, table)
 
         for _ in map_in_order(fill, range(0, len(self), 1024)):
             pass
         return table
 
-    def similarity(self, one: str, other: str) -> float:
-        """The cosine of two words' vectors."""
-        return float(_unit(self[one]) @ _unit(self[other]))
+    # ---- approximate neighbours -------------------------------------------------------------------------------
 
-    def most_similar(
-        self, positive: str | Sequence[str] | Floats, negative: str | Sequence[str] = (), topn: int = 10
-    ) -> list[Neighbor]:
-        """The words nearest to the sum of unit vectors of the positive words less those of the negative ones.
+    def build_index(
+        self, connectivity: int = 16, effort: int = 128, threads: int = 0, progress: Progress | None = None
+    ) -> NeighborIndex:
+        """An index for ``most_similar(..., index=index)``, approximate, and fast among millions of words.
 
-        The words given are left out of the answer.
+        More ``connectivity`` (links of each word) and ``effort`` (candidates looked at) find more of the true
+        neighbours, and take longer. ``index.save()`` puts it beside the saved model that the vectors come from.
         """
-        if isinstance(positive, np.ndarray):
-            given: list[str] = []
-            query = positive.astype(np.float32)
-        else:
-            plus = [positive] if isinstance(positive, str) else list(positive)
-            minus = [negative] if isinstance(negative, str) else list(negative)
-            given = plus + minus
-            if not given:
-                raise PosvecError("most_similar needs at least one word; give one as positive")
-            query = sum((_unit(self[word]) for word in plus), np.zeros(self.table.shape[1], np.float32))
-            query = query - sum((_unit(self[word]) for word in minus), np.zeros_like(query))
-        similarities = self.table @ _unit(query) / self._norms
-        for word in given:
-            if word in self:
-                similarities[self._vocabulary.index[word]] = -np.inf
-        topn = max(0, min(topn, len(self) - sum(word in self for word in set(given))))
-        return [Neighbor(self._vocabulary.words[i], float(similarities[i])) for i in best(similarities, topn)]
+        from posvec.ann import NeighborIndex
 
-    @cached_property
-    def _norms(self) -> Floats:
-        norms: Floats = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
-        norms[norms == 0] = 1
-        return norms
+        return NeighborIndex.build(self, connectivity, effort, threads, progress)
 
+    def open_index(self) -> NeighborIndex:
+        """The index that was saved beside the model that these vectors come from, mapped from its file, not read."""
+        from posvec.ann import NeighborIndex
 
-def best(scores: Floats, topn: int) -> NDArray[np.intp]:
-    """Indices of the highest scores, best first; equal scores in the order of their indices."""
-    topn = min(topn, len(scores))
-    if topn <= 0:
-        return np.empty(0, np.intp)
-    last = np.partition(scores, -topn)[-topn]
-    above = np.flatnonzero(scores > last)
-    # Not argpartition: of several that tie with the last one it takes any.
-    chosen = np.concatenate([above, np.flatnonzero(scores == last)[: topn - len(above)]])
-    order: NDArray[np.intp] = chosen[np.lexsort((chosen, -scores[chosen]))]
-    return order
+        return NeighborIndex.open(self)
+
+    # ---- how --------------------------------------------------------------------------------------------------
+
+    @property
+    def _has_table(self) -> bool:
+        """Whether ``table`` costs nothing: there are no subwords, or it was made before."""
+        return not len(self._rows.bucket_ids) or "table" in self.__dict__
+
+    def _place(self, word: object) -> int:
+        return self._vocabulary.index.get(word, -1) if isinstance(word, str) else -1
+
+    def _known(self, word: int) -> Floats:
+        """The vector of a word of the vocabulary, by the same sum whether the whole table was asked for or not."""
+        if self._has_table:
+            vector: Floats = self.table[word]
+            return vector
+        mean = np.empty((1, self.vector_size), np.float32)
+        _kernel.mean_rows(self._input_vectors, self._rows.row_begin[word : word + 2], self._rows.rows, 0, 1, mean)
+        only: Floats = mean[0]
+        return only
+
+    def _from_ngrams(self, word: str) -> Floats:
+        rows = self._rows.rows_of(word)
+        if not len(rows):
+            raise UnknownWordError(
+                f"there is no vector for {word!r}: it is not in the vocabulary"
+                + (" and no n-gram of it is known" if self._rows.config.subwords else "")
+                + "; try another word"
+            )
+        mean: Floats = self._input_vectors[rows].mean(0)
+        return mean
 
 
 def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64] | None) -> Vocabulary:
@@ -162,8 +207,3 @@ def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64
         twice = next(word for i, word in enumerate(words) if vocabulary.index[word] != i)
         raise PosvecError(f"the word {twice!r} comes twice; keep one of its vectors")
     return vocabulary
-
-
-def _unit(vector: Floats) -> Floats:
-    norm = float(np.linalg.norm(vector))
-    return vector / np.float32(norm) if norm > 0 else vector
