@@ -132,12 +132,14 @@ class Model:
         """The word vectors, made when first asked for: each the mean of its word's rows."""
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
 
-    def context_vector(self, sentence: str | Sequence[str]) -> Floats:
+    def context_vector(self, sentence: str | Sequence[str], position: int | None = None) -> Floats:
         """u_C of the one [MASK] in a sentence: the mean of u_w * [d_p, 1, ..., 1] over up to c words on each side.
 
-        [PAD] holds a position and contributes nothing; a word with no vector is passed over, as in training.
+        A sentence without [MASK] needs the ``position`` of the word to be masked, 0 for the first one. [PAD] holds a
+        position and contributes nothing; a word with no vector is passed over, as in training.
         """
-        context = self._context(sentence)
+        words = self.split(sentence)
+        context = self._context(words if position is None else _masked(words, position))
         # Summed in an order that does not depend on positions, so that a model without them gives permuted
         # sentences the very same vector.
         context.sort()
@@ -147,6 +149,23 @@ class Model:
             weighted[: self.config.model.positional_dim] *= self.position(position)
             total += weighted
         return (total / len(context)).astype(np.float32)
+
+    def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> Floats:
+        """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.sentences`."""
+        vector: Floats = self.sentence_vectors([sentence], method, a)[0]
+        return vector
+
+    def sentence_vectors(
+        self,
+        sentences: Iterable[str | Sequence[str]],
+        method: str = "mean",
+        a: float = 1e-3,
+        remove_component: bool = False,
+    ) -> Floats:
+        """The vectors of many sentences, (n, D); without what they have in common, if ``remove_component``."""
+        from posvec.sentences import sentence_vectors
+
+        return sentence_vectors(self, sentences, method, a, remove_component)
 
     def predict_masked(
         self, sentence: str | Sequence[str], topn: int = 10, words: Sequence[str] = ()
@@ -190,25 +209,8 @@ class Model:
         positions = [*range(-shape.window, 0), *range(1, shape.window + 1)]
         return dict(zip(positions, scaled.tolist(), strict=True))
 
-    def _context(self, sentence: str | Sequence[str]) -> list[tuple[str, int]]:
-        """The context words of the gap, each with its position."""
-        words = self._split(sentence)
-        if words.count(MASK) != 1:
-            raise PosvecError(
-                f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
-            )
-        known = {word for word in words if word in self.vectors or self.vectors.oov(word)} - {MASK, PAD_WORD}
-        if self.config.training.positions == "kept":
-            words = [word for word in words if word in known or word in (MASK, PAD_WORD)]
-        gap, window = words.index(MASK), self.config.model.window
-        context = [
-            (word, place - gap) for place, word in enumerate(words) if 0 < abs(place - gap) <= window and word in known
-        ]
-        if not context:
-            raise PosvecError("no word of the sentence near its [MASK] has a vector in this model; use other words")
-        return context
-
-    def _split(self, sentence: str | Sequence[str]) -> list[str]:
+    def split(self, sentence: str | Sequence[str]) -> list[str]:
+        """The words of a sentence as the model's tokenizer finds them, with [MASK] and [PAD]; a list stays as it is."""
         if not isinstance(sentence, str):
             for word in sentence if isinstance(sentence, Iterable) else [sentence]:
                 if not isinstance(word, str):
@@ -221,6 +223,33 @@ class Model:
                 [part] if part in (MASK, PAD_WORD) else [w for line in tokenizer.split(part.encode()) for w in line]
             )
         return words
+
+    def places(self, words: Sequence[str]) -> list[str]:
+        """The words that positions are counted by: as in training, all of them or those that have a vector."""
+        if self.config.training.positions != "kept":
+            return list(words)
+        return [word for word in words if word in (MASK, PAD_WORD) or self.has_vector(word)]
+
+    def has_vector(self, word: str) -> bool:
+        """Whether a word of a sentence has a vector; [MASK] and [PAD] have none."""
+        return word not in (MASK, PAD_WORD) and self.vectors.has_vector(word)
+
+    def _context(self, words: list[str]) -> list[tuple[str, int]]:
+        """The context words of the gap, each with its position."""
+        if words.count(MASK) != 1:
+            raise PosvecError(
+                f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
+            )
+        words = self.places(words)
+        gap, window = words.index(MASK), self.config.model.window
+        context = [
+            (word, place - gap)
+            for place, word in enumerate(words)
+            if 0 < abs(place - gap) <= window and self.has_vector(word)
+        ]
+        if not context:
+            raise PosvecError("no word of the sentence near its [MASK] has a vector in this model; use other words")
+        return context
 
     # ---- storage ----------------------------------------------------------------------------------------------
 
@@ -294,6 +323,16 @@ class Model:
             f"<{self.config.kind} model: {len(self.vocabulary):,} words, {len(self.rows.bucket_ids):,} n-gram rows, "
             f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}>"
         )
+
+
+def _masked(words: list[str], position: int) -> list[str]:
+    if MASK in words:
+        raise PosvecError(f"the sentence has its {MASK} already; leave out the position, or the {MASK}")
+    if not 0 <= position < len(words):
+        raise PosvecError(
+            f"position {position} is not in the sentence, which has {len(words)} words; the first has position 0"
+        )
+    return [*words[:position], MASK, *words[position + 1 :]]
 
 
 def padded_table(rows: int, dim: int) -> Floats:
