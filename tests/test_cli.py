@@ -461,26 +461,6 @@ def test_vocab_does_not_replace_a_file_unasked(posvec_command, corpus, tmp_path)
     assert posvec_command("vocab", corpus, "-o", tmp_path / "words", "--overwrite").code == 0
 
 
-def test_neighbors_lists_the_nearest_words(posvec_command, saved):
-    expected = posvec.load(saved / "constrained").vectors.most_similar("karan", topn=3)
-    ended = posvec_command("neighbors", saved / "constrained", "karan", "-n", 3)
-    rows = re.findall(r"^ +(\w+) +(-?\d\.\d{3}) *$", ended.out, re.MULTILINE)
-    assert rows == [(word, f"{similarity:.3f}") for word, similarity in expected]
-    shown = json.loads(posvec_command("neighbors", saved / "constrained", "karan", "lotek", "-n", 3, "--json").out)
-    assert list(shown) == ["karan", "lotek"]
-    assert shown["karan"] == [{"word": word, "similarity": similarity} for word, similarity in expected]
-
-
-def test_neighbors_of_an_unknown_word_come_from_its_subwords_or_not_at_all(posvec_command, saved):
-    ended = posvec_command("neighbors", saved / "constrained", "karans")
-    assert ended.code == 0
-    assert "karans (from its subwords)" in ended.out
-    assert "karan " in ended.out
-    refused = posvec_command("neighbors", saved / "general", "karans")
-    assert refused.code == 1
-    assert refused.err == "Error: there is no vector for 'karans': it is not in the vocabulary; try another word\n"
-
-
 def test_the_cache_can_be_listed_and_cleared(posvec_command, corpus, flags, tmp_path, monkeypatch):
     monkeypatch.setenv("POSVEC_CACHE", str(tmp_path / "cache"))
     assert posvec_command("cache", "list").out == f"0 entries, 0 B in {tmp_path / 'cache'}\n"
@@ -500,7 +480,19 @@ def test_the_cache_can_be_listed_and_cleared(posvec_command, corpus, flags, tmp_
 def test_help_lists_every_command(posvec_command):
     ended = posvec_command("--help")
     assert ended.code == 0
-    for command in ("train", "resume", "info", "vocab", "neighbors", "cache"):
+    for command in (
+        "train",
+        "resume",
+        "info",
+        "vocab",
+        "cache",
+        "neighbors",
+        "similarity",
+        "analogy",
+        "vector",
+        "sentence-vectors",
+        "index",
+    ):
         assert re.search(rf"^  {command} +\w", ended.out, re.MULTILINE)
 
 

@@ -101,6 +101,11 @@ class Corpus:
         if progress:
             progress(1.0)
 
+    def lines(self) -> Iterator[str]:
+        """The text of each line, without its end."""
+        for chunk in self.chunks():
+            yield from chunk.decode().removesuffix("\n").split("\n")
+
     def check_unchanged(self) -> None:
         """Raises if a file is no longer what it was when the corpus was opened."""
         for part in self._parts:

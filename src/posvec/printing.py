@@ -84,12 +84,12 @@ def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
     console.print(table)
 
 
-def print_neighbors(console: Console, vectors: Any, found: Mapping[str, Any]) -> None:
+def print_neighbors(console: Console, found: Mapping[str, Any]) -> None:
     from rich.columns import Columns
 
     tables = []
-    for word, near in found.items():
-        table = make_table(word + ("" if word in vectors else " (from its subwords)"), "")
+    for title, near in found.items():
+        table = make_table(title, "")
         for neighbor in near:
             table.add_row(neighbor.word, f"{neighbor.similarity:.3f}")
         tables.append(table)
