@@ -79,8 +79,8 @@ The very first question, which computes the norms of all words, took gensim {fir
 
 {indexed(words[:INDEXED], table[:INDEXED], ask=lambda: draw.choice(words[:INDEXED], 1000, replace=False).tolist())}
 
-Made by `python benchmarks/queries.py` with posvec {version("posvec")} ({commit()}), gensim {version("gensim")}, NumPy
-{version("numpy")}, Python {platform.python_version()}, on {cpu()}.
+Made by `python benchmarks/queries.py --rounds {arguments.rounds}` with posvec {version("posvec")} ({commit()}),
+gensim {version("gensim")}, NumPy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.
 """
     )
 
@@ -107,8 +107,8 @@ def indexed(words: list[str], table: np.ndarray[Any, Any], ask: Callable[[], lis
     hits = sum(len(set(dict(one)) & set(dict(other))) for one, other in zip(exact, found, strict=True))
     return f"""The approximate index of {len(words):,} of the words took {building:.0f} s to build. It found
 {hits / (10 * len(asked)):.1%} of the 10 nearest words (recall@10, {len(asked):,} questions in one batch) in
-{1000 * approximately:.2f} ms each, the exact search all of them in {1000 * exactly:.2f} ms each: a time that grows with
-the number of words, where that of the index hardly does."""
+{1000 * approximately:.2f} ms each, the exact search all of them in {1000 * exactly:.2f} ms each, a time in proportion
+to the number of words."""
 
 
 def seconds(work: Callable[[], object]) -> float:
