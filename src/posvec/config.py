@@ -62,7 +62,7 @@ class ModelConfig:
     positional_dim: int = _setting(0, "D', features that are reweighted by position: 0 none, dim all")
     window: int = _setting(5, "c, context words on each side of the masked word")
     initializer: Literal["sqrt_normal", "sqrt_normal_as_run", "identity", "vanilla", "uniform"] = _setting(
-        "sqrt_normal", "initial values of positional features and positional vectors"
+        "sqrt_normal_as_run", "initial values of positional features and positional vectors"
     )
     context_mean: Literal["rows", "words"] = _setting(
         "rows",
