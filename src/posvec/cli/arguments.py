@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from posvec.errors import ConfigError
 from posvec.printing import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from posvec.evaluation.results import Result
+
 model_argument = click.argument("model", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
+
+
+def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the result of a measure goes; :func:`show_result` takes what they say."""
+    for option in (
+        click.option("--overwrite", is_flag=True, help="replace a file that is already there"),
+        click.option("-o", "--output", type=click.Path(path_type=Path), help="write to FILE.json or FILE.csv"),
+        json_option,
+    ):
+        command = option(command)
+    return command
+
+
+def show_result(measure: Callable[[], Result], as_json: bool, output: Path | None, overwrite: bool) -> None:
+    """Measure, then print a table or JSON, or write a file; a file that cannot be written is refused before."""
+    if output:
+        from posvec.evaluation.results import check_ending
+
+        check_ending(output)
+        if output.exists() and not overwrite:
+            raise ConfigError(f"{output} exists already; choose another name or add --overwrite")
+    result = measure()
+    if output:
+        result.write(output)
+    if as_json:
+        click.echo(result.to_json())
+    elif not output:
+        make_console().print(result)
 
 
 @contextmanager

@@ -39,17 +39,20 @@ class Result:
         """The tables of this result, the main one first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        """Everything but what ``repr`` leaves out too (values in bulk, for further computing), as JSON can hold it."""
+        return _fields(self)
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
+    def main_table(self) -> Table:
+        """What goes into CSV, which holds one table."""
+        return self.tables()[0]
+
     def to_csv(self) -> str:
-        """The main table."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        main = self.tables()[0]
+        main = self.main_table()
         writer.writerow(main.columns)
         writer.writerows(["" if cell is None else cell for cell in row] for row in main.rows)
         return text.getvalue()
@@ -57,11 +60,9 @@ class Result:
     def write(self, path: str | Path) -> None:
         """Write JSON or CSV, as the ending of the name says."""
         path = Path(path)
-        writers = {".json": self.to_json, ".csv": self.to_csv}
-        if path.suffix not in writers:
-            raise ConfigError(f"{path} should end in .json or .csv, so that it is clear what to write")
+        check_ending(path)
         with replacing(path) as file:
-            file.write(writers[path.suffix]().encode())
+            file.write((self.to_json() if path.suffix == ".json" else self.to_csv()).encode())
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -83,6 +84,12 @@ class Result:
         return "\n".join(html_table(table) for table in self.tables())
 
 
+def check_ending(path: Path) -> None:
+    """Raises unless a result can be written under this name."""
+    if path.suffix not in (".json", ".csv"):
+        raise ConfigError(f"{path} should end in .json or .csv, so that it is clear what to write")
+
+
 def html_table(table: Table) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = "\n".join(
@@ -102,11 +109,15 @@ def _show(cell: object, number_format: str) -> str:
     return f"{cell:{number_format}}" if isinstance(cell, float) else str(cell)
 
 
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.repr}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Result):
         return value.to_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return _fields(value)
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
