@@ -96,38 +96,28 @@ def lookup_in(model: Any) -> Lookup:
 
 def accuracy(data: Path, words: list[str], vectors: np.ndarray, lookup: Lookup) -> dict[str, float]:
     """Percent of Google's analogies (3CosAdd, 200,000 most frequent words) and Spearman's rho of similarity sets."""
+    from posvec import WordVectors
+    from posvec.evaluation import analogy
+
+    answered = analogy.evaluate(WordVectors.from_table(words, vectors), data / "analogy/en/questions-words.txt")
     return {
-        "analogies": analogies(data / "analogy/en/questions-words.txt", words[:200_000], vectors[:200_000]),
+        "analogies": 100 * answered.accuracy,
         **{name: similarity(data / f"similarity/EN-{file}.txt", lookup) for name, file in SIMILARITY.items()},
     }
 
 
-def analogies(path: Path, words: list[str], vectors: np.ndarray) -> float:
-    index = {word: i for i, word in enumerate(words)}
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    lines = [line.lower().split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith(":")]
-    questions = np.array([[index[word] for word in line] for line in lines if all(word in index for word in line)])
-    right = 0
-    for begin in range(0, len(questions), 500):
-        a, b, c, expected = questions[begin : begin + 500].T
-        scores = (unit[b] - unit[a] + unit[c]) @ unit.T
-        for given in (a, b, c):
-            scores[np.arange(len(a)), given] = -np.inf
-        right += int((scores.argmax(1) == expected).sum())
-    return 100 * right / len(questions)
-
-
 def similarity(path: Path, lookup: Lookup) -> float:
-    from scipy.stats import spearmanr
+    """Not posvec's evaluation: gensim makes the vectors of its out-of-vocabulary words itself."""
+    from posvec.evaluation.questions import read_pairs
+    from posvec.evaluation.similarity import spearman
 
     gold, ours = [], []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        one, other, score = line.lower().split()[:3]
-        u, v = lookup(one), lookup(other)
+    for one, other, score in read_pairs(path)[0]:
+        u, v = lookup(one.lower()), lookup(other.lower())
         if u is not None and v is not None:
-            gold.append(float(score))
+            gold.append(score)
             ours.append(u @ v / max(np.linalg.norm(u) * np.linalg.norm(v), 1e-12))
-    return 100 * float(spearmanr(gold, ours).statistic)
+    return 100 * spearman(np.array(gold), np.array(ours, np.float64))
 
 
 if __name__ == "__main__":
