@@ -69,11 +69,6 @@ class WordVectors(Queries):
     def __len__(self) -> int:
         return len(self._vocabulary)
 
-    @property
-    def index_to_key(self) -> list[str]:
-        """The words in the order of the table, most frequent first."""
-        return self._vocabulary.words
-
     def __contains__(self, word: object) -> bool:
         return word in self._vocabulary
 
