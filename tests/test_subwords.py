@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posvec.config import SubwordConfig, VocabularyConfig
-from posvec.subwords import build_rows, subword_buckets, subwords
+from posvec.errors import ModelError
+from posvec.subwords import build_rows, saved_rows, subword_buckets, subwords
 from posvec.vocabulary import Vocabulary
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -134,3 +135,21 @@ def test_buckets_of_an_earlier_model_keep_their_order_and_new_ones_follow() -> N
     assert after.bucket_ids[: len(before.bucket_ids)].tolist() == before.bucket_ids.tolist()
     assert len(after.bucket_ids) == len(before.bucket_ids) + len(subwords("mouse", config))
     assert (after.rows_of("cats") - 3).tolist() == (before.rows_of("cats") - 2).tolist()
+
+
+def test_rows_of_a_saved_model_are_those_it_was_trained_with():
+    vocabulary, config = Vocabulary.from_counts({"cats": 9, "dogs": 8}), config_of(3, 3)
+    built = build_rows(vocabulary, config)
+    saved = saved_rows(vocabulary, config, built.bucket_ids)
+    assert saved.table_rows == built.table_rows
+    assert np.array_equal(saved.rows_of("cats"), built.rows[1 : int(built.row_begin[1])])
+    assert np.array_equal(saved.rows, built.rows)
+    assert np.array_equal(saved.row_begin, built.row_begin)
+
+
+@pytest.mark.parametrize("change", [lambda ids: ids[1:], lambda ids: ids + np.uint32(1 << 31)])
+def test_rows_that_do_not_fit_the_words_are_told_as_damage(change):
+    vocabulary, config = Vocabulary.from_counts({"cats": 9, "dogs": 8}), config_of(3, 3)
+    saved = saved_rows(vocabulary, config, change(build_rows(vocabulary, config).bucket_ids))
+    with pytest.raises(ModelError, match=r"^the model is damaged: .*; restore it"):
+        _ = saved.rows

@@ -100,7 +100,7 @@ def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
     assert "catdog" not in words
     assert words.oov("catdog")
     assert not words.oov("cat")
-    np.testing.assert_allclose(words["catdog"], words._input_vectors[words._rows.rows_of("catdog")].mean(0))
+    np.testing.assert_allclose(words["catdog"], words._input_vectors[words._rows.rows_of("catdog")].mean(0), rtol=1e-6)
 
 
 def test_a_word_that_shares_nothing_has_no_vector():
@@ -141,3 +141,10 @@ def test_a_vector_of_zeros_is_similar_to_nothing():
     words._input_vectors[2] = 0
     assert words.similarity("dog", "cat") == 0
     assert all(np.isfinite(neighbor.similarity) for neighbor in words.most_similar("cat"))
+
+
+def test_a_single_word_is_answered_without_making_the_table_and_equals_its_row():
+    words = vectors()
+    single = [words[word] for word in WORDS]
+    assert "table" not in words.__dict__
+    assert np.array_equal(single, words.table)

@@ -23,7 +23,7 @@ from posvec.initializers import initialize
 from posvec.neighbors import best
 from posvec.reports import TrainingReport, TrainingState
 from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
-from posvec.subwords import SubwordRows, build_rows
+from posvec.subwords import SubwordRows, build_rows, saved_rows
 from posvec.tokenizers import get_tokenizer
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
@@ -292,7 +292,7 @@ class Model:
         vocabulary.config = config.vocabulary
         tensors, _ = read_tensors(folder.files["model.safetensors"])
         shape = config.model
-        rows = build_rows(vocabulary, config.subwords, tensors.get("bucket_ids"))
+        rows = saved_rows(vocabulary, config.subwords, tensors.get("bucket_ids", np.empty(0, np.uint32)))
         expected: dict[str, tuple[type, tuple[int, ...]]] = {
             "input_vectors": (np.float32, (rows.table_rows, shape.dim)),
             "output_vectors": (np.float32, (len(vocabulary), shape.dim)),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import SubwordConfig
+from posvec.errors import ModelError
 from posvec.vocabulary import Vocabulary
 
 
@@ -30,21 +31,31 @@ class SubwordRows:
     """Which rows of the input table make up each word: compressed sparse rows.
 
     The table has V rows for words, then one for each bucket that some word of the vocabulary uses; others would never
-    be trained and have no row.
+    be trained and have no row. (A model of fastText has a row for every bucket.)
     """
 
-    row_begin: NDArray[np.uint64]
-    """(V + 1,) where the rows of each word begin in ``rows``."""
-    rows: NDArray[np.uint32]
-    """Of each word: its own row, which is its id, then one per n-gram; equal buckets are repeated, as in fastText."""
+    words: list[str]
     bucket_ids: NDArray[np.uint32]
     """(B',) row V + i belongs to this bucket."""
     config: SubwordConfig
+    built: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
+    """``row_begin`` and ``rows`` where they are known; else they are made when first asked for: a saved model opens,
+    and answers for single words, without them."""
+
+    @property
+    def row_begin(self) -> NDArray[np.uint64]:
+        """(V + 1,) where the rows of each word begin in ``rows``."""
+        return self._sparse[0]
+
+    @property
+    def rows(self) -> NDArray[np.uint32]:
+        """Of each word: its own row, which is its id, then one per n-gram; equal buckets are repeated, as in fastText."""
+        return self._sparse[1]
 
     @property
     def table_rows(self) -> int:
         """V + B', the rows of the input table."""
-        return len(self.row_begin) - 1 + len(self.bucket_ids)
+        return len(self.words) + len(self.bucket_ids)
 
     def rows_of(self, word: str) -> NDArray[np.uint32]:
         """The rows of the n-grams of any word, as far as they exist: what an out-of-vocabulary word is made of."""
@@ -53,13 +64,26 @@ class SubwordRows:
         places = np.searchsorted(ordered, buckets)
         places[places == len(ordered)] = 0
         found = ordered[places] == buckets if len(ordered) else np.zeros(len(buckets), bool)
-        rows: NDArray[np.uint32] = (order[places[found]] + len(self.row_begin) - 1).astype(np.uint32)
+        rows: NDArray[np.uint32] = (order[places[found]] + len(self.words)).astype(np.uint32)
         return rows
 
     @cached_property
     def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
         order = np.argsort(self.bucket_ids)
         return order, self.bucket_ids[order]
+
+    @cached_property
+    def _sparse(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        if self.built:
+            return self.built
+        try:
+            uses = np.zeros(len(self.words))
+            row_begin, rows, bucket_ids = _kernel_rows(self.words, uses, self.config, self.bucket_ids)
+        except ValueError as error:
+            raise ModelError(f"the model is damaged: {error}; restore it from a copy") from error
+        if len(bucket_ids) != len(self.bucket_ids):
+            raise ModelError("the model is damaged: n-grams of its words have no rows; restore it from a copy")
+        return row_begin, rows
 
 
 def build_rows(
@@ -70,11 +94,25 @@ def build_rows(
     Buckets lie by descending expected use (counts times keep probabilities of the words that have them) and then by
     number, so that busy rows are neighbours. ``bucket_ids`` of an earlier model come first, as they were.
     """
-    size = len(vocabulary)
     if not config.subwords:
-        ids = np.arange(size + 1)
-        return SubwordRows(ids.astype(np.uint64), ids[:-1].astype(np.uint32), np.empty(0, np.uint32), config)
+        ids = np.arange(len(vocabulary) + 1)
+        plain = ids.astype(np.uint64), ids[:-1].astype(np.uint32)
+        return SubwordRows(vocabulary.words, np.empty(0, np.uint32), config, plain)
     uses = vocabulary.counts.astype(np.float64) * vocabulary.keep_probabilities()
-    known = np.empty(0, np.uint32) if bucket_ids is None else np.ascontiguousarray(bucket_ids, np.uint32)
-    built = _kernel.subword_rows(vocabulary.words, uses, config.min_n, config.max_n, config.buckets, known)
-    return SubwordRows(*built, config)
+    known = np.empty(0, np.uint32) if bucket_ids is None else bucket_ids
+    row_begin, rows, built = _kernel_rows(vocabulary.words, uses, config, known)
+    return SubwordRows(vocabulary.words, built, config, (row_begin, rows))
+
+
+def saved_rows(vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32]) -> SubwordRows:
+    """The rows of a model that has a row for each n-gram of its vocabulary already, in the order of ``bucket_ids``."""
+    if not config.subwords:
+        return build_rows(vocabulary, config)
+    return SubwordRows(vocabulary.words, bucket_ids, config)
+
+
+def _kernel_rows(
+    words: list[str], uses: NDArray[np.float64], config: SubwordConfig, known: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    known = np.ascontiguousarray(known, np.uint32)
+    return _kernel.subword_rows(words, uses, config.min_n, config.max_n, config.buckets, known)

@@ -176,10 +176,7 @@ class WordVectors(Queries):
         if self._has_table:
             vector: Floats = self.table[word]
             return vector
-        mean = np.empty((1, self.vector_size), np.float32)
-        _kernel.mean_rows(self._input_vectors, self._rows.row_begin[word : word + 2], self._rows.rows, 0, 1, mean)
-        only: Floats = mean[0]
-        return only
+        return self._mean(np.insert(self._rows.rows_of(self._vocabulary.words[word]), 0, word))
 
     def _from_ngrams(self, word: str) -> Floats:
         rows = self._rows.rows_of(word)
@@ -189,8 +186,13 @@ class WordVectors(Queries):
                 + (" and no n-gram of it is known" if self._rows.config.subwords else "")
                 + "; try another word"
             )
-        mean: Floats = self._input_vectors[rows].mean(0)
-        return mean
+        return self._mean(rows)
+
+    def _mean(self, rows: NDArray[np.uint32]) -> Floats:
+        mean = np.empty((1, self.vector_size), np.float32)
+        _kernel.mean_rows(self._input_vectors, np.array([0, len(rows)], np.uint64), rows, 0, 1, mean)
+        only: Floats = mean[0]
+        return only
 
 
 def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64] | None) -> Vocabulary:

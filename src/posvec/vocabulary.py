@@ -172,11 +172,12 @@ class Vocabulary:
         if lines.pop() != "" or len(lines) != header["words"]:
             raise ModelError(f"{path} is damaged: it should have {header['words']:,} words; make it again")
         try:
-            words, counts = [], np.empty(len(lines), np.int64)
-            for i, line in enumerate(lines):
-                word, count = line.split("\t")
-                words.append(_unescape(word) if "\\" in word else word)
-                counts[i] = int(count)
+            # All lines at once: opening a model waits for this.
+            fields = "\t".join(lines).split("\t") if lines else []
+            if any(line.count("\t") != 1 for line in lines):
+                raise ValueError("a line is not a word, a tab and a count")
+            words = [word if "\\" not in word else _unescape(word) for word in fields[::2]]
+            counts = np.array(list(map(int, fields[1::2])), np.int64)
             config = Config().replace(**header["settings"]).vocabulary
             total = int(header["total_words"])
         except (ValueError, OverflowError, TypeError, KeyError) as error:
