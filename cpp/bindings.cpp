@@ -16,6 +16,7 @@
 namespace nb = nanobind;
 using namespace posvec;
 
+void bind_formats(nb::module_ &);
 void bind_text(nb::module_ &);
 
 namespace {
@@ -257,5 +258,6 @@ NB_MODULE(_kernel, m) {
         for (const Level *level : available_levels()) names.emplace_back(level->name);
         return names;
     });
+    bind_formats(m);
     bind_text(m);
 }

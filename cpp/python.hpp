@@ -1,0 +1,47 @@
+// What goes between Python and C++ in more than one file of bindings: arrays, strings, lists of words.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <string_view>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace posvec {
+
+template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T> using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A NumPy array that owns the vector.
+template <class T> Array<T> to_array(std::vector<T> &&values) {
+    auto *owner = new std::vector<T>(std::move(values));
+    nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return Array<T>(owner->data(), {owner->size()}, capsule);
+}
+
+inline std::string_view view(const nb::bytes &bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// The UTF-8 of a str, which lives as long as the str does.
+inline std::string_view view(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char *data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!data) throw nb::python_error();
+    return {data, static_cast<size_t>(size)};
+}
+
+inline nb::object to_str(std::string_view text) {
+    PyObject *object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+    if (!object) throw nb::python_error();
+    return nb::steal(object);
+}
+
+inline std::vector<std::string_view> views(const nb::list &words) {
+    std::vector<std::string_view> result;
+    result.reserve(words.size());
+    for (nb::handle word : words) result.push_back(view(word));
+    return result;
+}
+
+}  // namespace posvec
