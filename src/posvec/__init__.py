@@ -29,7 +29,9 @@ _PUBLIC = {
     "UnknownWordError": "posvec.errors",
     "Vocabulary": "posvec.vocabulary",
     "WordVectors": "posvec.vectors",
+    "convert": "posvec.formats",
     "load": "posvec.pipeline",
+    "load_vectors": "posvec.formats",
     "make_config": "posvec.config",
     "resume": "posvec.pipeline",
     "train": "posvec.pipeline",
@@ -47,7 +49,9 @@ __all__ = [
     "UnknownWordError",
     "Vocabulary",
     "WordVectors",
+    "convert",
     "load",
+    "load_vectors",
     "make_config",
     "resume",
     "train",
@@ -56,6 +60,7 @@ __all__ = [
 if TYPE_CHECKING:
     from posvec.config import Config, make_config
     from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError, UnknownWordError
+    from posvec.formats import convert, load_vectors
     from posvec.model import Model
     from posvec.pipeline import load, resume, train
     from posvec.reports import TrainingReport

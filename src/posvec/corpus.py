@@ -90,7 +90,7 @@ class Corpus:
         done, empty = 0, True
         for part in self._parts:
             offset = 0
-            for chunk in _whole_lines(part.blocks(_sharer(progress, done, self.size_hint))):
+            for chunk in whole_lines(part.blocks(_sharer(progress, done, self.size_hint))):
                 text = chunk.removeprefix(_BOM) if offset == 0 and part.may_have_bom else chunk
                 yield self._checked(text, part, offset + len(chunk) - len(text))
                 offset += len(chunk)
@@ -211,7 +211,8 @@ def _parts(path: str | Path) -> Iterator[_Part]:
             yield _File(file)
 
 
-def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, cut behind line ends only."""
     begun: list[bytes] = []  # of the last line so far; joined once it is whole, for lines can be longer than blocks
     for block in blocks:
         cut = block.rfind(b"\n") + 1

@@ -70,6 +70,11 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def is_compressed(path: Path) -> bool:
+    """Whether a file's ending says that it is compressed."""
+    return path.suffix.lower() in _DECOMPRESSORS
+
+
 def read_blocks(path: Path, report: Callable[[int], None]) -> Iterator[bytes]:
     """The bytes of a file, decompressed by its ending; ``report`` hears how many bytes of the file itself were read."""
     with reading(path), path.open("rb") as raw:

@@ -49,7 +49,7 @@ class SubwordRows:
 
     @property
     def rows(self) -> NDArray[np.uint32]:
-        """Of each word: its own row, which is its id, then one per n-gram; equal buckets are repeated, as in fastText."""
+        """Of each word: its own row, which is its id, then one per n-gram; equal buckets repeat, as in fastText."""
         return self._sparse[1]
 
     @property

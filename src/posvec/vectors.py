@@ -66,6 +66,11 @@ class WordVectors(Queries):
         rows = build_rows(vocabulary, SubwordConfig(subwords=False))
         return WordVectors(vocabulary, rows, np.asarray(table, np.float32))
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words, in the order of the table, and their counts."""
+        return self._vocabulary
+
     def __len__(self) -> int:
         return len(self._vocabulary)
 

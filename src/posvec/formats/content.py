@@ -1,0 +1,100 @@
+"""What all formats share: files read as one array of bytes, written in one step, compressed by their ending."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec import _kernel
+from posvec.atomic import replacing
+from posvec.errors import ModelError, PosvecError
+from posvec.files import is_compressed, read_blocks, reading
+from posvec.parallel import map_in_order
+from posvec.vectors import WordVectors
+
+Floats = NDArray[np.float32]
+# Rows of a table in one piece of work.
+ROWS = 4096
+
+
+def read_bytes(path: Path) -> NDArray[np.uint8]:
+    """A file's bytes: mapped, not read; those of a compressed file, or of a pipe, are gathered in memory."""
+    if is_compressed(path) or (path.exists() and not path.is_file()):
+        gathered = bytearray()
+        for block in read_blocks(path, lambda read: None):
+            gathered += block
+        return np.frombuffer(gathered, np.uint8)
+    with reading(path), path.open("rb") as file:
+        if not file.seek(0, 2):
+            return np.empty(0, np.uint8)
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+@contextlib.contextmanager
+def writing(path: str | Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """A stream whose bytes, compressed if the ending says so, become the file in one step at the end."""
+    path = Path(path)
+    if not overwrite:
+        check_free(path)
+    with replacing(path) as stream:
+        compressor = _COMPRESSORS.get(path.suffix.lower())
+        if compressor is None:
+            yield stream
+            return
+        with compressor(stream) as compressed:
+            yield compressed
+
+
+def check_free(path: Path) -> None:
+    """Raise ModelError if there is a file already."""
+    if path.exists():
+        raise ModelError(f"{path} exists already; choose another name, or pass --overwrite (overwrite=True)")
+
+
+def make_vectors(path: Path, words: list[str], table: Floats, counts: NDArray[np.int64] | None = None) -> WordVectors:
+    """The vectors that a file holds, if they can be: finite, and of distinct words."""
+    check_finite(path, table, words)
+    try:
+        return WordVectors.from_table(words, table, counts)
+    except PosvecError as error:
+        raise ModelError(f"{path} cannot be used: {error}") from error
+
+
+def check_finite(path: Path, table: Floats, words: Sequence[str]) -> None:
+    """Raise ModelError if a row of the table has a number that is not finite, naming its word if it has one."""
+
+    def find(begin: int) -> int:
+        return _kernel.find_not_finite(table, begin, min(begin + ROWS, len(table)))
+
+    for row in map_in_order(find, range(0, len(table), ROWS)):
+        if row >= 0:
+            name = f"of the word {words[row]!r}" if row < len(words) else f"of row {row:,}"
+            raise damaged(path, f"the vector {name} has a number that is not finite")
+
+
+def damaged(path: Path, reason: str) -> ModelError:
+    return ModelError(f"{path} is damaged or not in this format: {reason}; get it again, or name its format")
+
+
+def _zstandard(stream: IO[bytes]) -> Any:
+    import zstandard
+
+    return zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+
+
+_COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
+    # No name and no time inside: the same vectors give the same bytes.
+    ".gz": lambda stream: gzip.GzipFile("", "wb", 6, stream, mtime=0),
+    ".bz2": lambda stream: bz2.BZ2File(stream, "wb"),
+    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115 (closed by its user)
+    ".zst": _zstandard,
+}

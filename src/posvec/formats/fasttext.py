@@ -1,0 +1,227 @@
+"""fastText's ``.bin``: settings, dictionary, input rows (words, then all buckets of n-grams) and output vectors.
+
+What it becomes is a general or a subword model, whose vectors equal fastText's, those of out-of-vocabulary words too.
+
+Compat: fastText counts line ends as the word ``</s>``, which is kept here as any other; it has no n-grams.
+Compat: fastText has a row for every bucket, posvec only for those that it trained; zeros are written for the others.
+fastText makes an out-of-vocabulary word of the mean over all its n-grams, posvec over those that it knows. Such words
+are equal in both where all n-grams are known, and else equal but for their length: cosines and neighbours are the same.
+Compat: the file does not say the learning rate. Under the loss ``hs``, the output vectors are not those of words, and
+zeros take their place. A skip-gram model keeps its vectors; trained further by posvec, it is trained as CBOW.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec import _kernel
+from posvec.config import Config, make_config
+from posvec.errors import ConfigError, ModelError
+from posvec.formats.content import ROWS, Floats, check_finite, damaged, read_bytes, writing
+from posvec.model import Model
+from posvec.subwords import saved_rows
+from posvec.vectors import WordVectors
+from posvec.vocabulary import Vocabulary
+
+MAGIC = struct.pack("<i", 793712314)
+_VERSION = 12
+_SETTINGS = (
+    "dim",
+    "ws",
+    "epoch",
+    "minCount",
+    "neg",
+    "wordNgrams",
+    "loss",
+    "model",
+    "bucket",
+    "minn",
+    "maxn",
+    "lrUpdateRate",
+    "t",
+)
+_LOSS = {"hs": 1, "ns": 2, "softmax": 3}
+_MODEL = {"cbow": 1, "skipgram": 2, "supervised": 3}
+_ENTRY = 9  # bytes behind the word of a dictionary's entry: its count and whether it is a label
+
+
+def load_fasttext(path: str | Path) -> Model:
+    """Read a model of fastText (cbow or skipgram). Its tables are mapped from the file, whatever their size."""
+    path = Path(path)
+    reader = _Reader(path, read_bytes(path))
+    if reader.unpack("4s") != (MAGIC,):
+        raise damaged(path, "it does not begin as a model of fastText does")
+    (version,) = reader.unpack("i")
+    if version not in (11, 12):
+        raise ModelError(
+            f"{path} is of fastText's format {version}, and 11 and 12 can be read; save it again with those"
+        )
+    settings = dict(zip(_SETTINGS, reader.unpack("12id"), strict=True))
+    if settings["model"] == _MODEL["supervised"]:
+        raise ModelError(
+            f"{path} is a classifier of fastText (supervised), which has no word vectors to read; name others"
+        )
+    words, counts, tokens = reader.dictionary()
+    config = _config(path, settings)
+    table = reader.matrix(settings["dim"], len(words) + settings["bucket"])
+    (output_quantized,) = reader.unpack("?")
+    output = reader.matrix(settings["dim"], None, output_quantized)
+    reader.end()
+    check_finite(path, table, words)
+    check_finite(path, output, words)
+    if settings["loss"] == _LOSS["hs"] or len(output) != len(words):
+        output = np.zeros((len(words), settings["dim"]), np.float32)
+    if not config.subwords.subwords:
+        table = np.require(table[: len(words)], requirements="A")  # it is the word vectors, so worth a copy
+    if (np.diff(counts) > 0).any():  # fastText and gensim order words as posvec does; others need not
+        order = np.argsort(-counts, kind="stable")
+        words, counts, output = [words[i] for i in order], counts[order], output[order]
+        table = np.concatenate([table[order], table[len(order) :]])
+    vocabulary = Vocabulary(words, counts, tokens, config.vocabulary)
+    if len(vocabulary.index) < len(words):
+        raise damaged(path, "a word comes twice")
+    rows = saved_rows(vocabulary, config.subwords, np.arange(settings["bucket"], dtype=np.uint32))
+    return Model(config, vocabulary, rows, table, output, np.empty((2 * config.model.window, 0), np.float32))
+
+
+def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bool = False) -> None:
+    """Write a model, or word vectors alone, as a ``.bin`` that fastText and gensim load as a CBOW model."""
+    model = vectors if isinstance(vectors, Model) else _plain_model(vectors)
+    words, config = model.vocabulary.words, model.config
+    for word in words:
+        if not word or "\0" in word:
+            raise ModelError(
+                f"the word {word!r} is empty or has a NUL in it, which fastText's .bin cannot hold; remove it"
+            )
+    buckets = config.subwords.buckets if config.subwords.subwords else 0
+    settings = {
+        "dim": config.model.dim,
+        "ws": config.model.window,
+        "epoch": min(config.training.epochs, 2**31 - 1),
+        "minCount": min(config.vocabulary.min_count, 2**31 - 1),
+        "neg": config.training.negatives,
+        "wordNgrams": 1,
+        "loss": _LOSS["ns"],
+        "model": _MODEL["cbow"],
+        "bucket": buckets,
+        "minn": config.subwords.min_n if buckets else 0,
+        "maxn": config.subwords.max_n if buckets else 0,
+        "lrUpdateRate": 100,
+        "t": config.vocabulary.sample,
+    }
+    with writing(path, overwrite) as stream:
+        stream.write(MAGIC + struct.pack("<i12id", _VERSION, *(settings[name] for name in _SETTINGS)))
+        # Words, words that are no labels, labels, tokens; -1: no n-gram was pruned.
+        stream.write(struct.pack("<3i2q", len(words), len(words), 0, model.vocabulary.total_words, -1))
+        for word, count in zip(words, model.vocabulary.counts.tolist(), strict=True):
+            stream.write(word.encode() + struct.pack("<xqb", count, 0))
+        stream.write(struct.pack("<?2q", False, len(words) + buckets, config.model.dim))
+        for begin in range(0, len(words), ROWS):
+            stream.write(_little(model.input_vectors[begin : min(begin + ROWS, len(words))]))
+        bucket_ids = model.rows.bucket_ids
+        order = np.argsort(bucket_ids)
+        ordered = bucket_ids[order]
+        for begin in range(0, buckets, ROWS):
+            block = np.zeros((min(ROWS, buckets - begin), config.model.dim), np.float32)
+            low, high = np.searchsorted(ordered, [begin, begin + len(block)])
+            block[ordered[low:high] - begin] = model.input_vectors[len(words) + order[low:high]]
+            stream.write(_little(block))
+        stream.write(struct.pack("<?2q", False, len(words), config.model.dim))
+        for begin in range(0, len(words), ROWS):
+            stream.write(_little(model.output_vectors[begin : begin + ROWS]))
+
+
+class _Reader:
+    """Takes a file apart from its beginning; each part is checked against the bytes that are left."""
+
+    def __init__(self, path: Path, content: NDArray[np.uint8]) -> None:
+        self.path, self.content, self.at = path, content, 0
+
+    def unpack(self, layout: str) -> tuple[Any, ...]:
+        return struct.unpack(f"<{layout}", self.take(struct.calcsize(f"<{layout}"), "its header").tobytes())
+
+    def take(self, size: int, what: str) -> NDArray[np.uint8]:
+        if size > len(self.content) - self.at:
+            raise damaged(self.path, f"it ends in {what}")
+        self.at += size
+        return self.content[self.at - size : self.at]
+
+    def dictionary(self) -> tuple[list[str], NDArray[np.int64], int]:
+        """Words, their counts, and the number of tokens of the corpus."""
+        size, word_count, labels, tokens, pruned = self.unpack("3i2q")
+        if labels or word_count != size or size <= 0:
+            raise damaged(self.path, f"its dictionary has {size:,} entries, {word_count:,} words and {labels:,} labels")
+        words, places, end, wrong = _kernel.find_vector_records(self.content, self.at, size, 0, _ENTRY, False)
+        if wrong:
+            raise damaged(self.path, f"word {len(words) + 1:,} of {size:,} is wrong: {wrong}")
+        self.at = end
+        # As fastText does: only n-grams of quantized models can be pruned (its issue 332).
+        if pruned >= 0:
+            raise _quantized(self.path)
+        counts = np.empty((size, 2), np.float32)  # eight bytes each, whatever they are
+        _kernel.copy_records(self.content, places, 0, size, counts)
+        if (self.content[places + np.uint64(_ENTRY - 1)] != 0).any():
+            raise damaged(self.path, "a word of its dictionary is marked as a label")
+        return words, np.maximum(counts.view("<i8")[:, 0], 1), max(tokens, size)
+
+    def matrix(self, dim: int, rows: int | None, quantized: bool | None = None) -> Floats:
+        if quantized is None:
+            (quantized,) = self.unpack("?")
+            if quantized:
+                raise _quantized(self.path)
+        height, width = self.unpack("2q")
+        if width != dim or height < 0 or (rows is not None and height != rows):
+            raise damaged(self.path, f"a table of {height:,} rows and {width:,} columns does not fit its dictionary")
+        # A view, seldom at a multiple of four bytes, which the kernel can read as well.
+        table: Floats = self.take(4 * height * width, "a table").view("<f4").reshape(height, width)
+        return table
+
+    def end(self) -> None:
+        if self.at < len(self.content):
+            raise damaged(self.path, f"{len(self.content) - self.at:,} bytes follow its tables")
+
+
+def _quantized(path: Path) -> ModelError:
+    return ModelError(
+        f"{path} is a quantized model of fastText (.ftz), which cannot be read; give the .bin that it was made from"
+    )
+
+
+def _config(path: Path, settings: dict[str, Any]) -> Config:
+    """fastText's settings under posvec's names; what the file does not say is as fastText has it by default."""
+    subwords = settings["bucket"] > 0 and settings["maxn"] >= max(settings["minn"], 1)
+    if settings["bucket"] < 0:
+        raise damaged(path, "its number of buckets is negative")
+    ngrams = {"min_n": max(settings["minn"], 1), "max_n": settings["maxn"], "buckets": settings["bucket"]}
+    try:
+        return make_config(
+            "subword" if subwords else "general",
+            "fasttext",
+            tokenizer="whitespace",
+            dim=settings["dim"],
+            window=max(settings["ws"], 1),
+            epochs=max(settings["epoch"], 1),
+            min_count=max(settings["minCount"], 1),
+            negatives=max(settings["neg"], 1),
+            sample=min(settings["t"], 1.0),
+            **(ngrams if subwords else {}),
+        )
+    except ConfigError as error:
+        raise damaged(path, f"its settings cannot be ({error})") from error
+
+
+def _plain_model(vectors: WordVectors) -> Model:
+    table = vectors.table
+    config = make_config("general", "fasttext", dim=table.shape[1])
+    rows = saved_rows(vectors.vocabulary, config.subwords, np.empty(0, np.uint32))
+    positional = np.empty((2 * config.model.window, 0), np.float32)
+    return Model(config, vectors.vocabulary, rows, table, np.zeros(table.shape, np.float32), positional)
+
+
+def _little(rows: Floats) -> bytes:
+    return rows.astype("<f4", copy=False).tobytes()
