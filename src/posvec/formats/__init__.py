@@ -131,7 +131,7 @@ def format_of_content(path: Path) -> str:
         return "posvec"
     if path.exists() and not path.is_file():
         raise ModelError(f"{path} is no regular file, so its format must be named: {', '.join(FORMATS)}")
-    start = next(read_blocks(path, lambda read: None), b"")
+    start = next(read_blocks(path, lambda read: None), b"")[:_SAMPLE]
     if start.startswith(MAGIC):
         return "fasttext-bin"
     if start.startswith(b"PK\x03\x04"):
@@ -149,6 +149,9 @@ def format_of_content(path: Path) -> str:
         f"{path} does not begin as word vectors of any known format do; check the file, or name its format: "
         f"{', '.join(FORMATS)}"
     )
+
+
+_SAMPLE = 1 << 20  # bytes that tell a format: more than the line of a vector
 
 
 def _named(name: str) -> Format:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.files import reading
-from posvec.formats.content import damaged, make_vectors, writing
+from posvec.formats.content import check_finite, damaged, make_vectors, writing
 from posvec.tensors import dump_tensors, read_tensors
 from posvec.vectors import WordVectors
 
@@ -112,4 +112,5 @@ def _vectors(path: Path, words: list[str] | None, arrays: dict[str, NDArray[Any]
         raise damaged(path, f"there should be a count for each of {len(words):,} words, and 'counts' is {counts.shape}")
     with np.errstate(over="ignore"):  # what float32 cannot hold is infinite, which make_vectors refuses
         table = np.asarray(table, np.float32, order="C")
+    check_finite(path, table, words)
     return make_vectors(path, words, table, counts)

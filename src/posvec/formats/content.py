@@ -7,7 +7,7 @@ import contextlib
 import gzip
 import lzma
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,8 +61,7 @@ def check_free(path: Path) -> None:
 
 
 def make_vectors(path: Path, words: list[str], table: Floats, counts: NDArray[np.int64] | None = None) -> WordVectors:
-    """The vectors that a file holds, if they can be: finite, and of distinct words."""
-    check_finite(path, table, words)
+    """The vectors that a file holds, if its words are distinct."""
     try:
         return WordVectors.from_table(words, table, counts)
     except PosvecError as error:
@@ -75,7 +74,12 @@ def check_finite(path: Path, table: Floats, words: Sequence[str]) -> None:
     def find(begin: int) -> int:
         return _kernel.find_not_finite(table, begin, min(begin + ROWS, len(table)))
 
-    for row in map_in_order(find, range(0, len(table), ROWS)):
+    refuse_not_finite(path, map_in_order(find, range(0, len(table), ROWS)), words)
+
+
+def refuse_not_finite(path: Path, rows: Iterable[int], words: Sequence[str]) -> None:
+    """Raise ModelError for the first row that was found not to be finite; -1 where none was."""
+    for row in rows:
         if row >= 0:
             name = f"of the word {words[row]!r}" if row < len(words) else f"of row {row:,}"
             raise damaged(path, f"the vector {name} has a number that is not finite")

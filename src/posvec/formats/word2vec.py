@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from posvec import _kernel
-from posvec.formats.content import ROWS, damaged, make_vectors, read_bytes, writing
+from posvec.formats.content import damaged, make_vectors, read_bytes, refuse_not_finite, writing
 from posvec.formats.text import parse_header
 from posvec.parallel import map_in_order
 from posvec.vectors import WordVectors
 
 _LONGEST_HEADER = 64
+# Rows copied in one piece of work, few enough for a cache.
+_NEAR = 1024
 
 
 def load_word2vec_binary(path: str | Path) -> WordVectors:
@@ -33,11 +35,12 @@ def load_word2vec_binary(path: str | Path) -> WordVectors:
         raise damaged(path, f"{len(content) - end:,} bytes follow its {count:,} words of {dim:,} features")
     table = np.empty((count, dim), np.float32)
 
-    def copy(begin: int) -> None:
-        _kernel.copy_records(content, places, begin, min(begin + ROWS, count), table)
+    def copy(begin: int) -> int:
+        end = min(begin + _NEAR, count)
+        _kernel.copy_records(content, places, begin, end, table)
+        return _kernel.find_not_finite(table, begin, end)  # while they are near
 
-    for _ in map_in_order(copy, range(0, count, ROWS)):
-        pass
+    refuse_not_finite(path, map_in_order(copy, range(0, count, _NEAR)), words)
     return make_vectors(path, words, table)
 
 
