@@ -1,6 +1,6 @@
 """Seconds to read files of word vectors, posvec and gensim alternating in one process, and to open a saved model.
 
-    python benchmarks/formats.py [--words 150000] [--dim 300] [--rounds 5] [--text-rounds 2] [-o benchmarks/results/formats.md]
+    python benchmarks/formats.py [--words 150000] [--dim 300] [--rounds 5] [--text-rounds 2] [-o results/formats.md]
 
 The files are made for it, in a temporary folder (about 3 GB), and are in the system's cache when they are read. Ratios
 are taken within a round. A saved model is opened by a process of its own, so that nothing is loaded before.
@@ -114,8 +114,8 @@ def report(
     lines = [
         "# Reading word vectors",
         "",
-        f"{arguments.words:,} × {arguments.dim}, {len(rounds)} rounds ({arguments.text_rounds} of text), readers alternating in one",
-        "process, files in the system's cache.",
+        f"{arguments.words:,} × {arguments.dim}, {len(rounds)} rounds ({arguments.text_rounds} of text), readers",
+        "alternating in one process, files in the system's cache.",
         "",
         "| reader | seconds, median | times faster than gensim, median (lowest–highest) |",
         "| --- | --- | --- |",
@@ -136,7 +136,7 @@ def report(
         f"({opened[0]:.2f}–{opened[-1]:.2f}), with the vector of a first word {statistics.median(answered):.2f} s",
         f"({answered[0]:.2f}–{answered[-1]:.2f}); without the time to import posvec.",
         "",
-        f"Made by `python benchmarks/formats.py --rounds {arguments.rounds}` with posvec {posvec.__version__} ({commit()}),",
+        f"Made by `python benchmarks/formats.py` with posvec {posvec.__version__} ({commit()}),",
         f"gensim {version('gensim')}, NumPy {np.__version__}, Python {platform.python_version()}, on {cpu()}.",
         "",
     ]
