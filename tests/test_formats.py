@@ -413,6 +413,15 @@ def test_a_file_can_be_converted_in_its_place(tmp_path):
     assert_same(load_vectors(tmp_path / "v.bin"), some_vectors())
 
 
+def test_neighbours_are_asked_of_a_file_as_of_a_model(models, tmp_path, posvec_command):
+    models["general"].save(tmp_path / "model")
+    write(tmp_path / "v.bin", models["general"])
+    shown = [posvec_command("neighbors", tmp_path / name, "karan", "--json").out for name in ("model", "v.bin")]
+    assert shown[0] == shown[1] != ""
+    ended = posvec_command("neighbors", tmp_path / "nothing", "karan")
+    assert ended.err == f"Error: there is no model at {tmp_path / 'nothing'}; check the path\n"
+
+
 def test_the_command_knows_every_format():
     assert list(conversion._FORMATS.choices) == list(FORMATS)
 

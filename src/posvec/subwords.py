@@ -67,6 +67,10 @@ class SubwordRows:
         rows: NDArray[np.uint32] = (order[places[found]] + len(self.words)).astype(np.uint32)
         return rows
 
+    def rows_of_known(self, word: int) -> NDArray[np.uint32]:
+        """The rows of a word of the vocabulary, as in ``rows``, which need not be made for it."""
+        return np.insert(self.rows_of(self.words[word]), 0, word)
+
     @cached_property
     def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
         order = np.argsort(self.bucket_ids)

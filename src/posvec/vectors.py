@@ -181,7 +181,7 @@ class WordVectors(Queries):
         if self._has_table:
             vector: Floats = self.table[word]
             return vector
-        return self._mean(np.insert(self._rows.rows_of(self._vocabulary.words[word]), 0, word))
+        return self._mean(self._rows.rows_of_known(word))
 
     def _from_ngrams(self, word: str) -> Floats:
         rows = self._rows.rows_of(word)

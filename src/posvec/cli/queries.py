@@ -47,7 +47,7 @@ def neighbors(
     tsv: bool,
     as_json: bool,
 ) -> None:
-    """The words of MODEL nearest to each of WORDS by cosine similarity."""
+    """The words of MODEL, or of a file of word vectors, nearest to each of WORDS by cosine similarity."""
     if tsv and as_json:
         raise click.UsageError("--tsv and --json are two forms of the same; choose one")
     vectors = _vectors(model)
@@ -210,9 +210,10 @@ COMMANDS = (neighbors, similarity, analogy, vector, sentence_vectors, index)
 
 
 def _vectors(model: Path) -> WordVectors:
-    from posvec.model import Model
+    """Of a model's folder or of a file of word vectors."""
+    from posvec.formats import load_vectors
 
-    return Model.load(model).vectors
+    return load_vectors(model)
 
 
 def _plain(near: Iterable[Neighbor]) -> list[dict[str, Any]]:

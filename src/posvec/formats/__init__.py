@@ -126,8 +126,8 @@ def format_of_ending(path: Path) -> str:
 
 
 def format_of_content(path: Path) -> str:
-    """The format of a file that is there, told by its first bytes."""
-    if path.is_dir():
+    """The format of a file that is there, told by its first bytes; a folder, or a name without ending, is a model."""
+    if path.is_dir() or not (path.suffix or path.exists()):
         return "posvec"
     if path.exists() and not path.is_file():
         raise ModelError(f"{path} is no regular file, so its format must be named: {', '.join(FORMATS)}")
