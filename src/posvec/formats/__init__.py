@@ -21,6 +21,7 @@ from posvec.formats.fasttext import MAGIC, load_fasttext, write_fasttext
 from posvec.formats.text import is_header, is_vector, load_glove, load_word2vec_text, write_glove, write_word2vec_text
 from posvec.formats.word2vec import load_word2vec_binary, write_word2vec_binary
 from posvec.model import Model
+from posvec.storage import check_output
 from posvec.vectors import WordVectors
 
 Vectors = Model | WordVectors
@@ -109,8 +110,11 @@ def convert(
     """Write what one file or model folder holds as another; returns what the new format has no room for."""
     format = format or format_of_ending(Path(target))
     _named(format)
-    if not overwrite and format != "posvec":
-        check_free(Path(target))  # before the time is spent to read the source
+    # Before the time is spent to read the source.
+    if format == "posvec":
+        check_output(target, overwrite)
+    elif not overwrite:
+        check_free(Path(target))
     return write(target, load(source, source_format), format, overwrite)
 
 
