@@ -102,10 +102,8 @@ def test_any_bytes_are_refused_or_whole(name, content, tmp_path):
     assert_refused_or_whole(path, name)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [name for name in FILES if name not in ("npz", "safetensors")])
 def test_a_compressed_file_that_is_damaged_is_refused(name, tmp_path):
-    if FORMATS[name].ending in (".npz", ".safetensors"):
-        pytest.skip("never compressed")
     path = tmp_path / "v.gz"
     write(path, some_model(), name)
     content = path.read_bytes()
