@@ -303,6 +303,15 @@ def test_fasttext_reads_plain_vectors_too(tmp_path):
     np.testing.assert_array_equal([theirs.get_word_vector(word) for word in WORDS], some_vectors().table)
 
 
+def test_vectors_without_their_model_keep_their_ngrams_in_fasttext_s_bin_only(models, tmp_path):
+    vectors = models["subword"].vectors
+    assert write(tmp_path / "v.txt", vectors) == ["n-gram vectors", "word counts"]
+    assert write(tmp_path / "v.bin", vectors, "fasttext-bin") == []
+    write(tmp_path / "m.bin", models["subword"], "fasttext-bin")
+    found, expected = load_vectors(tmp_path / "v.bin"), load_vectors(tmp_path / "m.bin")
+    assert np.array_equal(found["unseenword"], expected["unseenword"])
+
+
 def test_words_of_fasttext_that_are_not_ordered_by_count_are_put_in_order(models, tmp_path):
     model = models["subword"]
     write(tmp_path / "m.bin", model, "fasttext-bin")

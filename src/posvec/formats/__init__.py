@@ -6,12 +6,9 @@ A format is a pair of functions in a module of this package, and an entry in ``F
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from posvec.errors import ModelError
 from posvec.files import is_compressed, read_blocks
@@ -32,8 +29,8 @@ class Format:
     """One file format: how it is read and written, and what it has room for."""
 
     load: Callable[[Path], Vectors]
-    write: Callable[..., None]
-    """Called with a path, WordVectors (or, if ``whole``, a Model) and ``overwrite``."""
+    write: Callable[..., list[str]]
+    """Called with a path, WordVectors (or, if ``whole``, a Model) and ``overwrite``; returns words it cannot hold."""
     ending: str
     whole: bool = False
     """Whether it holds models with their output vectors and n-grams, not only a vector for each word."""
@@ -41,27 +38,26 @@ class Format:
     """Whether it holds positional vectors."""
     counts: bool = False
     """Whether it holds how often each word occurred."""
-    unwritable: str = ""
-    """Characters that no word can have in it."""
 
 
-def save_model(path: Path, vectors: Vectors, overwrite: bool = False) -> None:
+def save_model(path: Path, vectors: Vectors, overwrite: bool = False) -> list[str]:
     """Save a model's folder."""
     if isinstance(vectors, WordVectors):
         raise ModelError(
             f"word vectors alone make no model; write them to a file, such as {path}.safetensors, which opens at once"
         )
     vectors.save(path, overwrite)
+    return []
 
 
 FORMATS: dict[str, Format] = {
-    "word2vec-bin": Format(load_word2vec_binary, write_word2vec_binary, ".bin", unwritable=" \n"),
-    "word2vec-text": Format(load_word2vec_text, write_word2vec_text, ".txt", unwritable=" \t\r\n"),
+    "word2vec-bin": Format(load_word2vec_binary, write_word2vec_binary, ".bin"),
+    "word2vec-text": Format(load_word2vec_text, write_word2vec_text, ".txt"),
     "fasttext-bin": Format(load_fasttext, write_fasttext, "", whole=True, counts=True),
-    "fasttext-vec": Format(load_word2vec_text, write_word2vec_text, ".vec", unwritable=" \t\r\n"),
-    "glove": Format(load_glove, write_glove, ".glove", unwritable=" \t\r\n\ufeff"),
-    "npz": Format(load_npz, write_npz, ".npz", counts=True, unwritable="\0"),
-    "safetensors": Format(load_safetensors, write_safetensors, ".safetensors", counts=True, unwritable="\n"),
+    "fasttext-vec": Format(load_word2vec_text, write_word2vec_text, ".vec"),
+    "glove": Format(load_glove, write_glove, ".glove"),
+    "npz": Format(load_npz, write_npz, ".npz", counts=True),
+    "safetensors": Format(load_safetensors, write_safetensors, ".safetensors", counts=True),
     "posvec": Format(Model.load, save_model, "", whole=True, positions=True, counts=True),
 }
 
@@ -91,12 +87,11 @@ def write(
     if is_compressed(path) and name in ("npz", "safetensors", "posvec"):
         raise ModelError(f"{name} is not compressed once more; leave out {path.suffix}")
     lost = _lost(chosen, vectors)
-    if not chosen.whole:
-        vectors = vectors.vectors if isinstance(vectors, Model) else vectors
-        vectors, unwritable = _writable(vectors, chosen.unwritable)
-        if unwritable:
-            lost.append(f"{_some(unwritable)} (a word cannot have blanks, line ends or NUL in it there)")
-    chosen.write(path, vectors, overwrite)
+    if isinstance(vectors, Model) and not chosen.whole:
+        vectors = vectors.vectors
+    words = chosen.write(path, vectors, overwrite)
+    if words:
+        lost.append(f"{_some(words)} (a word cannot have blanks, line ends or NUL in it there)")
     return lost
 
 
@@ -167,31 +162,16 @@ def _named(name: str) -> Format:
 def _lost(format: Format, vectors: Vectors) -> list[str]:
     """What of the vectors, or of the model that they are part of, the format has no room for."""
     lost = []
-    if isinstance(vectors, Model):
-        if not format.whole:
-            lost.append("output vectors")
-            if len(vectors.rows.bucket_ids):
-                lost.append("n-gram vectors")
-        if not format.positions and vectors.positional_vectors.size:
-            lost.append("positional vectors")
+    if isinstance(vectors, Model) and not format.whole:
+        lost.append("output vectors")
+    if len((vectors.vectors if isinstance(vectors, Model) else vectors)._rows.bucket_ids) and not format.whole:
+        lost.append("n-gram vectors")
+    if isinstance(vectors, Model) and vectors.positional_vectors.size and not format.positions:
+        lost.append("positional vectors")
     counts = vectors.vocabulary.counts
     if not format.counts and (counts != counts[0]).any():
         lost.append("word counts")
     return lost
-
-
-def _writable(vectors: WordVectors, unwritable: str) -> tuple[WordVectors, list[str]]:
-    """The vectors of the words that a format can hold, and the words that it cannot."""
-    words, counts = vectors.vocabulary.words, vectors.vocabulary.counts
-    find = re.compile(f"[{unwritable}\ud800-\udfff]|^$").search  # lone surrogates have no UTF-8
-    bad = [i for i, word in enumerate(words) if find(word)]
-    if not bad:
-        return vectors, []
-    keep = np.delete(np.arange(len(words)), bad)
-    if not len(keep):
-        raise ModelError(f"no word can be written in this format, such as {words[0]!r}; choose another format")
-    kept = WordVectors.from_table([words[i] for i in keep], vectors.table[keep], counts[keep])
-    return kept, [words[i] for i in bad]
 
 
 def _some(words: list[str]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.files import reading
-from posvec.formats.content import check_finite, damaged, make_vectors, writing
+from posvec.formats.content import check_finite, damaged, make_vectors, writable, writing
 from posvec.tensors import dump_tensors, read_tensors
 from posvec.vectors import WordVectors
 
@@ -40,8 +40,12 @@ def load_npz(path: str | Path) -> WordVectors:
     return _vectors(path, words.tolist() if words is not None else None, arrays)
 
 
-def write_npz(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> None:
-    """Write NumPy's ``.npz``, uncompressed: ``numpy.load(path)["words"]`` and ``["vectors"]``, a row for each word."""
+def write_npz(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> list[str]:
+    """Write NumPy's ``.npz``, uncompressed: ``numpy.load(path)["words"]`` and ``["vectors"]``, a row for each word.
+
+    Words with NUL in them, which NumPy cuts off, are left out and returned.
+    """
+    vectors, left_out = writable(vectors, "\0")
     words, table = vectors.vocabulary.words, vectors.table
     longest = max(map(len, words))
     if 4 * longest * len(words) > 4 * table.nbytes + _ROOM:
@@ -50,6 +54,7 @@ def write_npz(path: str | Path, vectors: WordVectors, overwrite: bool = False) -
         )
     with writing(path, overwrite) as stream:
         np.savez(stream, words=np.array(words), vectors=table, counts=vectors.vocabulary.counts)
+    return left_out
 
 
 def load_safetensors(path: str | Path) -> WordVectors:
@@ -65,12 +70,17 @@ def load_safetensors(path: str | Path) -> WordVectors:
         raise damaged(path, "its words are not UTF-8") from error
 
 
-def write_safetensors(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> None:
-    """Write safetensors: ``vectors`` (V, D), ``counts`` (V,) and ``words``, the bytes of a text, a word per line."""
+def write_safetensors(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> list[str]:
+    """Write safetensors: ``vectors`` (V, D), ``counts`` (V,) and ``words``, the bytes of a text, a word per line.
+
+    Words with line ends in them are left out and returned.
+    """
+    vectors, left_out = writable(vectors, "\n")
     text = np.frombuffer("\n".join(vectors.vocabulary.words).encode(), np.uint8)
     arrays: dict[str, NDArray[Any]] = {"words": text, "vectors": vectors.table, "counts": vectors.vocabulary.counts}
     with writing(path, overwrite) as stream:
         dump_tensors(stream, arrays, {"format": "posvec vectors"})
+    return left_out
 
 
 # Bytes that the words may take in .npz, beside four times those of the vectors.

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import lzma
 import mmap
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -66,6 +67,20 @@ def make_vectors(path: Path, words: list[str], table: Floats, counts: NDArray[np
         return WordVectors.from_table(words, table, counts)
     except PosvecError as error:
         raise ModelError(f"{path} cannot be used: {error}") from error
+
+
+def writable(vectors: WordVectors, characters: str) -> tuple[WordVectors, list[str]]:
+    """The vectors of all words that are not empty and have none of the characters, and the words that are left out."""
+    words, counts = vectors.vocabulary.words, vectors.vocabulary.counts
+    find = re.compile(f"[{characters}\ud800-\udfff]|^$").search  # lone surrogates have no UTF-8
+    bad = [i for i, word in enumerate(words) if find(word)]
+    if not bad:
+        return vectors, []
+    keep = np.delete(np.arange(len(words)), bad)
+    if not len(keep):
+        raise ModelError(f"no word can be written in this format, such as {words[0]!r}; choose another format")
+    kept = WordVectors.from_table([words[i] for i in keep], vectors.table[keep], counts[keep])
+    return kept, [words[i] for i in bad]
 
 
 def check_finite(path: Path, table: Floats, words: Sequence[str]) -> None:

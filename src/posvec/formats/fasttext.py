@@ -12,6 +12,7 @@ zeros take their place. A skip-gram model keeps its vectors; trained further by 
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,12 @@ def load_fasttext(path: str | Path) -> Model:
     return Model(config, vocabulary, rows, table, output, np.empty((2 * config.model.window, 0), np.float32))
 
 
-def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bool = False) -> None:
-    """Write a model, or word vectors alone, as a ``.bin`` that fastText and gensim load as a CBOW model."""
-    model = vectors if isinstance(vectors, Model) else _plain_model(vectors)
+def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bool = False) -> list[str]:
+    """Write a model, or word vectors alone, as a ``.bin`` that fastText and gensim load as a CBOW model.
+
+    No word is left out (what it returns is empty): one that the file cannot hold is refused.
+    """
+    model = vectors if isinstance(vectors, Model) else _model_of(vectors)
     words, config = model.vocabulary.words, model.config
     for word in words:
         if not word or "\0" in word:
@@ -134,6 +138,7 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
         stream.write(struct.pack("<?2q", False, len(words), config.model.dim))
         for begin in range(0, len(words), ROWS):
             stream.write(_little(model.output_vectors[begin : begin + ROWS]))
+    return []
 
 
 class _Reader:
@@ -215,12 +220,13 @@ def _config(path: Path, settings: dict[str, Any]) -> Config:
         raise damaged(path, f"its settings cannot be ({error})") from error
 
 
-def _plain_model(vectors: WordVectors) -> Model:
-    table = vectors.table
-    config = make_config("general", "fasttext", dim=table.shape[1])
-    rows = saved_rows(vectors.vocabulary, config.subwords, np.empty(0, np.uint32))
+def _model_of(vectors: WordVectors) -> Model:
+    """Word vectors, with their n-grams if they have them, as a model without output vectors."""
+    table, ngrams = vectors._input_vectors, vectors._rows.config
+    config = make_config("general", "fasttext", dim=table.shape[1], **dataclasses.asdict(ngrams))
+    output = np.zeros((len(vectors), table.shape[1]), np.float32)
     positional = np.empty((2 * config.model.window, 0), np.float32)
-    return Model(config, vectors.vocabulary, rows, table, np.zeros(table.shape, np.float32), positional)
+    return Model(config, vectors.vocabulary, vectors._rows, table, output, positional)
 
 
 def _little(rows: Floats) -> bytes:

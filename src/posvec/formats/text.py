@@ -7,7 +7,6 @@ in LF or in CR LF, all of them alike. The words of GloVe's 840B have blanks in t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 from posvec import _kernel
 from posvec.corpus import whole_lines
 from posvec.files import is_compressed, read_blocks
-from posvec.formats.content import ROWS, Floats, damaged, make_vectors, writing
+from posvec.formats.content import ROWS, Floats, damaged, make_vectors, writable, writing
 from posvec.parallel import map_in_order
 from posvec.vectors import WordVectors
 
@@ -31,14 +30,21 @@ def load_glove(path: str | Path) -> WordVectors:
     return _load(Path(path), header=False)
 
 
-def write_word2vec_text(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> None:
-    """Write word2vec's text format, which is also fastText's ``.vec``; each number is read back as the same float."""
+def write_word2vec_text(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> list[str]:
+    """Write word2vec's text format, which is also fastText's ``.vec``; each number is read back as the same float.
+
+    Words with blanks in them, which other programs could not read, are left out and returned.
+    """
+    vectors, left_out = writable(vectors, _BLANKS)
     _write(path, vectors, overwrite, f"{len(vectors)} {vectors.table.shape[1]}\n".encode())
+    return left_out
 
 
-def write_glove(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> None:
-    """Write GloVe's text format; each number is read back as the same float."""
+def write_glove(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> list[str]:
+    """Write GloVe's text format; each number is read back as the same float, words with blanks are left out."""
+    vectors, left_out = writable(vectors, _BLANKS + "\ufeff")  # which would be a byte order mark in the first line
     _write(path, vectors, overwrite, b"")
+    return left_out
 
 
 def is_header(line: bytes) -> bool:
@@ -64,6 +70,7 @@ def is_vector(line: bytes) -> bool:
     return _numbers(line) > 0
 
 
+_BLANKS = " \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t\r]*")
 
@@ -143,6 +150,5 @@ def _write(path: str | Path, vectors: WordVectors, overwrite: bool, header: byte
 
     with writing(path, overwrite) as stream:
         stream.write(header)
-        pieces: Iterator[bytes] = map_in_order(lines, range(0, len(words), ROWS))
-        for piece in pieces:
+        for piece in map_in_order(lines, range(0, len(words), ROWS)):
             stream.write(piece)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from posvec import _kernel
-from posvec.formats.content import damaged, make_vectors, read_bytes, refuse_not_finite, writing
+from posvec.formats.content import damaged, make_vectors, read_bytes, refuse_not_finite, writable, writing
 from posvec.formats.text import parse_header
 from posvec.parallel import map_in_order
 from posvec.vectors import WordVectors
@@ -44,10 +44,12 @@ def load_word2vec_binary(path: str | Path) -> WordVectors:
     return make_vectors(path, words, table)
 
 
-def write_word2vec_binary(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> None:
-    """Write word2vec's binary format."""
+def write_word2vec_binary(path: str | Path, vectors: WordVectors, overwrite: bool = False) -> list[str]:
+    """Write word2vec's binary format; words with blanks or line ends in them are left out and returned."""
+    vectors, left_out = writable(vectors, " \n")
     table = vectors.table
     with writing(path, overwrite) as stream:
         stream.write(f"{len(vectors)} {table.shape[1]}\n".encode())
         for word, row in zip(vectors.vocabulary.words, table, strict=True):
             stream.write(b"%b %b" % (word.encode(), row.astype("<f4", copy=False).tobytes()))
+    return left_out
