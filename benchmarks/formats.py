@@ -139,7 +139,9 @@ def report(
         f"({opened[0]:.2f}–{opened[-1]:.2f}), with the vector of a first word {statistics.median(answered):.2f} s",
         f"({answered[0]:.2f}–{answered[-1]:.2f}); without the time to import posvec.",
         "",
-        f"Made by `python benchmarks/formats.py` with posvec {posvec.__version__} ({commit()}),",
+        f"Made by `python benchmarks/formats.py --words {arguments.words} --rounds {arguments.rounds} "
+        f"--text-rounds {arguments.text_rounds}`",
+        f"with posvec {posvec.__version__} ({commit()}),",
         f"gensim {version('gensim')}, NumPy {np.__version__}, Python {platform.python_version()}, on {cpu()}.",
         "",
     ]
