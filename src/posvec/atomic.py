@@ -1,4 +1,4 @@
-"""Files that appear in one step: complete under their name, or not at all."""
+"""Files and folders that appear in one step: complete under their name, or not at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,38 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError):
+            raise cannot_write(path, error) from error
+        raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Path]:
+    """A new folder that becomes ``path`` at the end; ModelError if it cannot be written.
+
+    With ``overwrite`` it takes the place of an older one, unless that has other things in it than the new one.
+    """
+    path = Path(path).absolute()
+    temporary, old = (path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}.tmp") for _ in range(2))
+    try:
+        if path.exists() and not path.is_dir():
+            raise ModelError(f"{path} is a file, and a folder is to be written; choose another output")
+        before = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        if before and not overwrite:
+            raise ModelError(f"{path} is not empty; choose another output, or pass --overwrite (overwrite=True)")
+        temporary.mkdir(parents=True)
+        yield temporary
+        if others := sorted(before - {entry.name for entry in temporary.iterdir()}):
+            raise ModelError(f"{path} has other things in it, such as {others[0]}, so it is not overwritten")
+        if path.exists():
+            path.rename(old)
+        temporary.rename(path)
+        _sync_folder(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.rename(path)
         if isinstance(error, OSError):
             raise cannot_write(path, error) from error
         raise

@@ -317,6 +317,42 @@ class Model:
             folder,
         )
 
+    def save_pretrained(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        license: str | None = None,
+        language: str | None = None,
+    ) -> None:
+        """Save with a model card, as the Hugging Face hub has it: :mod:`posvec.interop.hub`."""
+        from posvec.interop.hub import save_pretrained
+
+        save_pretrained(self, folder, overwrite=overwrite, license=license, language=language)
+
+    @staticmethod
+    def from_pretrained(
+        name: str | os.PathLike[str], *, revision: str | None = None, token: str | None = None
+    ) -> Model:
+        """Open a folder, or fetch owner/name from the Hugging Face hub."""
+        from posvec.interop.hub import from_pretrained
+
+        return from_pretrained(name, revision=revision, token=token)
+
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        private: bool = False,
+        token: str | None = None,
+        license: str | None = None,
+        language: str | None = None,
+    ) -> str:
+        """Upload to the Hugging Face hub as owner/name, with a card; returns the address of the commit."""
+        from posvec.interop.hub import push_to_hub
+
+        return push_to_hub(self, name, private=private, token=token, license=license, language=language)
+
     def __repr__(self) -> str:
         shape = self.config.model
         return (

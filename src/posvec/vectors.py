@@ -146,6 +146,32 @@ class WordVectors(Queries):
             pass
         return table
 
+    # ---- other libraries ----------------------------------------------------------------------------------------
+
+    def to_gensim(self) -> Any:
+        """gensim's KeyedVectors, or FastTextKeyedVectors where there are subwords: :mod:`posvec.interop.gensim`."""
+        from posvec.interop.gensim import to_gensim
+
+        return to_gensim(self)
+
+    def to_spacy_vocab(self, lang: str = "en") -> Any:
+        """A ``spacy.vocab.Vocab`` with these vectors: :mod:`posvec.interop.spacy`."""
+        from posvec.interop.spacy import to_spacy_vocab
+
+        return to_spacy_vocab(self, lang)
+
+    def to_torch_embedding(
+        self,
+        freeze: bool = True,
+        words: Sequence[str] | None = None,
+        padding: bool = False,
+        unknown: bool = False,
+    ) -> Any:
+        """A ``torch.nn.Embedding`` with these vectors: :mod:`posvec.interop.torch`."""
+        from posvec.interop.torch import to_torch_embedding
+
+        return to_torch_embedding(self, freeze, words, padding, unknown)
+
     # ---- approximate neighbours -------------------------------------------------------------------------------
 
     def build_index(

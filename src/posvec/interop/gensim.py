@@ -1,0 +1,84 @@
+"""gensim: word vectors to and from its KeyedVectors, with subwords to and from its FastTextKeyedVectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec.config import SubwordConfig
+from posvec.errors import PosvecError
+from posvec.extras import need
+from posvec.subwords import build_rows
+from posvec.vectors import WordVectors
+from posvec.vocabulary import Vocabulary
+
+
+def to_gensim(vectors: WordVectors) -> Any:
+    """gensim's KeyedVectors, or its FastTextKeyedVectors where there are subwords; a copy, counts included.
+
+    Compat: gensim has a row for every bucket, here of zeros where no word of the vocabulary has an n-gram in it, and
+    divides by all n-grams of an unknown word, where posvec divides by those it knows. So a word that has n-grams of
+    both sorts gets a shorter vector in gensim, of the same direction.
+    """
+    models = need("gensim.models", "gensim")
+    table, rows, size = vectors.table, vectors._rows, len(vectors)
+    if rows.config.subwords:
+        keyed = models.fasttext.FastTextKeyedVectors(
+            vectors.vector_size, rows.config.min_n, rows.config.max_n, rows.config.buckets
+        )
+        keyed.vectors_vocab = np.array(vectors._input_vectors[:size])
+        keyed.vectors_ngrams = np.zeros((rows.config.buckets, vectors.vector_size), np.float32)
+        keyed.vectors_ngrams[rows.bucket_ids] = vectors._input_vectors[size:]
+    else:
+        keyed = models.KeyedVectors(vectors.vector_size)
+    keyed.vectors = np.array(table)
+    keyed.index_to_key = list(vectors.index_to_key)
+    keyed.key_to_index = dict(vectors.key_to_index)
+    keyed.next_index = size
+    keyed.expandos["count"] = vectors._vocabulary.counts.copy()
+    if rows.config.subwords:
+        keyed.recalc_char_ngram_buckets()
+    return keyed
+
+
+def from_gensim(source: Any) -> WordVectors:
+    """The word vectors of gensim's KeyedVectors, FastTextKeyedVectors, Word2Vec or FastText.
+
+    Every bucket of FastText comes along, trained or not, so that words outside the vocabulary keep their vectors.
+    """
+    models = need("gensim.models", "gensim")
+    keyed = getattr(source, "wv", source)
+    if not isinstance(keyed, models.KeyedVectors):
+        raise PosvecError(
+            f"from_gensim takes KeyedVectors, FastTextKeyedVectors, Word2Vec or FastText, not a {type(source).__name__}"
+        )
+    words, counts = _words(keyed), _counts(keyed)
+    if isinstance(keyed, models.fasttext.FastTextKeyedVectors) and keyed.bucket:
+        return _with_subwords(words, counts, keyed)
+    return WordVectors.from_table(words, np.asarray(keyed.vectors, np.float32), counts)
+
+
+def _words(keyed: Any) -> list[str]:
+    words = list(keyed.index_to_key)
+    if not words:
+        raise PosvecError("these gensim vectors have no words yet; train them or add some first")
+    for word in words:
+        if not isinstance(word, str):
+            raise PosvecError(f"words are strings, and these gensim vectors have the key {word!r}; rename it")
+    return words
+
+
+def _counts(keyed: Any) -> NDArray[np.int64] | None:
+    """How often each word occurs, where gensim knows it; with zeros it does not."""
+    counts = keyed.expandos.get("count")
+    return np.asarray(counts, np.int64) if counts is not None and np.all(np.asarray(counts) > 0) else None
+
+
+def _with_subwords(words: list[str], counts: NDArray[np.int64] | None, keyed: Any) -> WordVectors:
+    counts = np.ones(len(words), np.int64) if counts is None else counts
+    vocabulary = Vocabulary(words, counts, int(counts.sum()))
+    config = SubwordConfig(True, max(1, keyed.min_n), keyed.max_n, keyed.bucket)
+    rows = build_rows(vocabulary, config, np.arange(keyed.bucket, dtype=np.uint32))
+    return WordVectors(vocabulary, rows, np.concatenate([keyed.vectors_vocab, keyed.vectors_ngrams], dtype=np.float32))
