@@ -23,6 +23,7 @@ _PUBLIC = {
     "Model": "posvec.model",
     "ModelError": "posvec.errors",
     "PosvecError": "posvec.errors",
+    "PosvecVectorizer": "posvec.vectorizer",
     "StopTraining": "posvec.training",
     "TrainingError": "posvec.errors",
     "TrainingReport": "posvec.reports",
@@ -43,6 +44,7 @@ __all__ = [
     "Model",
     "ModelError",
     "PosvecError",
+    "PosvecVectorizer",
     "StopTraining",
     "TrainingError",
     "TrainingReport",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from posvec.pipeline import load, resume, train
     from posvec.reports import TrainingReport
     from posvec.training import StopTraining
+    from posvec.vectorizer import PosvecVectorizer
     from posvec.vectors import WordVectors
     from posvec.vocabulary import Vocabulary
 

@@ -57,9 +57,15 @@ def without_first_component(vectors: Floats) -> Floats:
     """The vectors less their projections on the direction in which they are longest together."""
     if len(vectors) < 2:
         raise PosvecError("a common component is that of several sentences, and here is one; give more, or keep it")
-    # Of the (D, D) products rather than of the vectors, which may be millions.
-    direction = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
+    direction = first_component(vectors)
     return vectors - np.outer(vectors @ direction, direction)
+
+
+def first_component(vectors: Floats) -> Floats:
+    """The direction in which vectors are longest together, (D,)."""
+    # Of the (D, D) products rather than of the vectors, which may be millions.
+    direction: Floats = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
+    return direction
 
 
 def _weighted(model: Model, words: list[str], weights: NDArray[np.float64]) -> Floats:
