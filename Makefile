@@ -3,6 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet
+TORCH ?= torch==2.13.0
+# What other libraries' tests need, one by one: pyproject.toml
+EXTRAS := oracles ann gensim spacy sentence-transformers torch sklearn hub
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
 SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi) CMakeLists.txt pyproject.toml
 
@@ -33,24 +37,29 @@ bench: $(VENV)/.bench
 clean:
 	rm -rf $(VENV) build
 
-# A stamp per set of packages; the package itself is installed again only when a source has changed.
+# A stamp per set of packages; the package itself is installed again only when a source has changed. The extras of an
+# installed posvec are asked for by its name: a dot would build it once more.
 $(VENV)/.base: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet .
+	$(PIP) .
 	@touch $@
 
+# PyTorch first and alone: asked for by those that need it, it comes with several gigabytes for GPUs. Where there is no
+# such build, TORCH="torch --index-url https://download.pytorch.org/whl/cpu" gets one.
 $(VENV)/.test: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet ".[test,ann]"
-	$(BIN)/python -m pip install --quiet ".[oracles]" || echo "gensim or fasttext cannot be installed: their tests are skipped"
+	$(PIP) "posvec[test]"
+	$(PIP) $(TORCH) || true
+	$(PIP) "posvec[oracles,all]" || for extra in $(EXTRAS); do \
+		$(PIP) "posvec[$$extra]" || echo "$$extra cannot be installed: its tests are skipped"; done
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet ".[lint]"
+	$(PIP) "posvec[lint]"
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet ".[bench]"
+	$(PIP) "posvec[bench]"
 	@touch $@
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(PIP) --upgrade pip
