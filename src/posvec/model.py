@@ -25,7 +25,7 @@ from posvec.reports import TrainingReport, TrainingState
 from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
 from posvec.subwords import SubwordRows, build_rows, saved_rows
 from posvec.tokenizers import get_tokenizer
-from posvec.vectors import WordVectors
+from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -138,17 +138,22 @@ class Model:
         A sentence without [MASK] needs the ``position`` of the word to be masked, 0 for the first one. [PAD] holds a
         position and contributes nothing; a word with no vector is passed over, as in training.
         """
-        words = self.split(sentence)
-        context = self._context(words if position is None else _masked(words, position))
         # Summed in an order that does not depend on positions, so that a model without them gives permuted
         # sentences the very same vector.
-        context.sort()
-        total = np.zeros(self.config.model.dim, np.float64)
-        for word, position in context:
-            weighted = self.vectors[word].astype(np.float64)
-            weighted[: self.config.model.positional_dim] *= self.position(position)
-            total += weighted
+        context = sorted(self.context(sentence, position))
+        total = sum((self.weighted(*each) for each in context), np.zeros(self.config.model.dim))
         return (total / len(context)).astype(np.float32)
+
+    def context(self, sentence: str | Sequence[str], position: int | None = None) -> list[tuple[str, int]]:
+        """The context words of the one [MASK] in a sentence, or of the word at ``position``, each with its position."""
+        words = self.split(sentence)
+        return self._context(words if position is None else _masked(words, position))
+
+    def weighted(self, word: str, position: int) -> NDArray[np.float64]:
+        """What a context word brings to u_C at its position, (D,): u_w * [d_p, 1, ..., 1]."""
+        weighted: NDArray[np.float64] = self.vectors[word].astype(np.float64)
+        weighted[: self.config.model.positional_dim] *= self.position(position)
+        return weighted
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> Floats:
         """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.sentences`."""
@@ -168,26 +173,43 @@ class Model:
         return sentence_vectors(self, sentences, method, a, remove_component)
 
     def predict_masked(
-        self, sentence: str | Sequence[str], topn: int = 10, words: Sequence[str] = ()
+        self,
+        sentence: str | Sequence[str],
+        topn: int = 10,
+        words: Sequence[str] = (),
+        features: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """The best words for the [MASK] of a sentence by s(w, C) = u_C . v_w, or the ranks of the ``words`` given."""
-        scores = self.output_vectors @ self.context_vector(sentence)
-        if words:
-            missing = [word for word in words if word not in self.vocabulary]
-            if missing:
-                raise PosvecError(f"the model cannot predict {', '.join(missing)}: not in its vocabulary")
-            chosen = np.array([self.vocabulary.index[word] for word in words])
+        """The best words for the [MASK] of a sentence by s(w, C) = u_C . v_w, or the ranks of the ``words`` given.
+
+        With ``features``, these alone enter the score.
+        """
+        context_vector = self.context_vector(sentence)
+        if features is None:
+            scores = self.output_vectors @ context_vector
         else:
-            chosen = best(scores, topn)
+            scores = self.output_vectors[:, list(features)] @ context_vector[list(features)]
+        chosen = np.array([self.masked_id(word) for word in words]) if words else best(scores, topn)
         return [
             Prediction(
                 self.vocabulary.words[i],
                 1 + int((scores > scores[i]).sum()) + (int((scores[:i] == scores[i]).sum())),
                 float(scores[i]),
-                float(1 / (1 + np.exp(-np.float64(scores[i])))),
+                float(sigmoid(float(scores[i]))),
             )
             for i in chosen.tolist()
         ]
+
+    def masked_id(self, word: str) -> int:
+        """The row of a word in the output vectors; only words of the vocabulary have one."""
+        if word not in self.vocabulary:
+            raise PosvecError(f"the model cannot predict {word}: not in its vocabulary; try a more frequent word")
+        return self.vocabulary.index[word]
+
+    @property
+    def positions(self) -> list[int]:
+        """-c..-1, 1..c, in the order of the rows of the positional vectors."""
+        window = self.config.model.window
+        return [*range(-window, 0), *range(1, window + 1)]
 
     def position(self, position: int) -> Floats:
         """d_p, (D',), for p in -c..-1, 1..c."""
@@ -198,16 +220,18 @@ class Model:
 
     def position_importance(self) -> dict[int, float]:
         """The l2 norm of d_p for every position p, min-max scaled to 0..1."""
-        shape = self.config.model
-        if shape.positional_dim == 0:
-            raise PosvecError(
-                f"a {self.config.kind} model has no positional vectors; train a positional or constrained model"
-            )
+        self.check_positional()
         norms = np.linalg.norm(self.positional_vectors, axis=1)
         span = norms.max() - norms.min()
         scaled = (norms - norms.min()) / (span if span > 0 else 1)
-        positions = [*range(-shape.window, 0), *range(1, shape.window + 1)]
-        return dict(zip(positions, scaled.tolist(), strict=True))
+        return dict(zip(self.positions, scaled.tolist(), strict=True))
+
+    def check_positional(self) -> None:
+        """Raises if there are no positional vectors."""
+        if self.config.model.positional_dim == 0:
+            raise PosvecError(
+                f"a {self.config.kind} model has no positional vectors; train a positional or constrained model"
+            )
 
     def split(self, sentence: str | Sequence[str]) -> list[str]:
         """The words of a sentence as the model's tokenizer finds them, with [MASK] and [PAD]; a list stays as it is."""

@@ -226,6 +226,12 @@ class WordVectors(Queries):
         return only
 
 
+def sigmoid(score: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + e^-score), also where e^-score overflows."""
+    value: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, np.negative(score)))
+    return value
+
+
 def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64] | None) -> Vocabulary:
     for word in words:
         if not isinstance(word, str):
