@@ -66,19 +66,8 @@ class Result:
 
     def __rich__(self) -> Any:
         from rich.console import Group
-        from rich.text import Text
 
-        from posvec.printing import make_table
-
-        parts: list[Any] = []
-        for table in self.tables():
-            shown = make_table(*table.columns)
-            if table.title:
-                parts.append(Text(table.title, "bold"))
-            for row in table.shown():
-                shown.add_row(*row)
-            parts.append(shown)
-        return Group(*parts)
+        return Group(*(rich_table(table) for table in self.tables()))
 
     def _repr_html_(self) -> str:
         return "\n".join(html_table(table) for table in self.tables())
@@ -88,6 +77,21 @@ def check_ending(path: Path) -> None:
     """Raises unless a result can be written under this name."""
     if path.suffix not in (".json", ".csv"):
         raise ConfigError(f"{path} should end in .json or .csv, so that it is clear what to write")
+
+
+def rich_table(table: Table) -> Any:
+    """For the terminal: the title above the rows."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from posvec.printing import make_table
+
+    shown = make_table(*table.columns)
+    for column, cells in zip(shown.columns, zip(*table.rows, strict=True), strict=False):
+        column.justify = "left" if any(isinstance(cell, str) for cell in cells) else "right"
+    for row in table.shown():
+        shown.add_row(*row)
+    return Group(Text(table.title, "bold"), shown) if table.title else shown
 
 
 def html_table(table: Table) -> str:
