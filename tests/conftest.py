@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from posvec.config import make_config
+from posvec.model import Model
+from posvec.subwords import build_rows
+from posvec.vocabulary import Vocabulary
 
 # Small enough for many trainings a second, and with one thread the same bytes every time.
 SETTINGS: dict[str, Any] = {
@@ -76,6 +82,23 @@ def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> P
     order = random.Random(2).choices(lines, k=8000)
     path.write_text("\n".join(order) + "\n")
     return path
+
+
+@pytest.fixture(scope="session")
+def build_model() -> Callable[..., Model]:
+    """Makes a model out of word vectors, output vectors and positional vectors, so that its answers are known."""
+
+    def build(inputs: dict[str, list[float]], outputs: Any, positional: Any, **settings: Any) -> Model:
+        given = np.array(list(inputs.values()), np.float32)
+        weights = np.array(positional, np.float32)
+        shape = {"dim": given.shape[1], "positional_dim": weights.shape[1], "window": len(weights) // 2}
+        config = make_config("general", **shape, min_count=1, **settings)
+        # counts descend, so that words keep their order
+        vocabulary = Vocabulary.from_counts({word: 1000 - i for i, word in enumerate(inputs)}, config.vocabulary)
+        rows = build_rows(vocabulary, config.subwords)
+        return Model(config, vocabulary, rows, given, np.array(outputs, np.float32), weights)
+
+    return build
 
 
 @pytest.fixture

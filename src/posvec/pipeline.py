@@ -73,7 +73,7 @@ def train(
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
-    with _open(corpus, config, custom) as opened:
+    with open_source(corpus, config, custom) as opened:
         counting, words = _timed(lambda: _vocabulary(opened, config, given, base, display))
         encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
         if not encoded.in_vocabulary:
@@ -110,7 +110,7 @@ def resume(
     if corpus is None:
         corpus = _sources(state, path)
     display = display or Silent()
-    with _open(corpus, model.config, tokenizer) as opened:
+    with open_source(corpus, model.config, tokenizer) as opened:
         encoded = _encode(opened, model.vocabulary, model.config, display)
         if encoded.digest != state.corpus:
             raise ModelError(
@@ -123,7 +123,7 @@ def resume(
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
     """The vocabulary that a model trained on a corpus would have."""
     config = config or Config()
-    with _open(corpus, config, None) as opened:
+    with open_source(corpus, config, None) as opened:
         return _vocabulary(opened, config, None, None, display or Silent())
 
 
@@ -142,6 +142,19 @@ class Silent:
     def on_block(self, progress: object) -> None: ...
 
     def on_epoch(self, progress: object) -> None: ...
+
+
+def open_source(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None = None) -> Corpus:
+    """The text of a source as a model of this configuration reads it; also of an embedded corpus, by its name."""
+    names: object = [source] if isinstance(source, str | Path) else source
+    name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
+    if name in DATASETS and not Path(name).exists():
+        opened = open_corpus(dataset(name), config.text, tokenizer)
+        opened.name, opened.paths = name, [name]
+        return opened
+    if isinstance(names, list | tuple) and len(names) == 1 and isinstance(names[0], Path):
+        source = names[0]  # no list of sentences, then, and a missing one is named as such
+    return open_corpus(source, config.text, tokenizer)
 
 
 def _loaded(
@@ -165,18 +178,6 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[Path]:
         if not source.exists() and str(source) not in DATASETS:
             raise ModelError(f"the corpus {source} that {Path(model)} was being trained on is gone; put it back")
     return sources
-
-
-def _open(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None) -> Corpus:
-    names: object = [source] if isinstance(source, str | Path) else source
-    name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
-    if name in DATASETS and not Path(name).exists():
-        opened = open_corpus(dataset(name), config.text, tokenizer)
-        opened.name, opened.paths = name, [name]
-        return opened
-    if isinstance(names, list | tuple) and len(names) == 1 and isinstance(names[0], Path):
-        source = names[0]  # no list of sentences, then, and a missing one is named as such
-    return open_corpus(source, config.text, tokenizer)
 
 
 def _vocabulary(
