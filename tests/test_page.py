@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import posvec
+from posvec.evaluation.positions import importance
 from posvec.page import make_page, write_page
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -56,10 +57,10 @@ def trained(corpus, small):
 def test_a_page_has_all_sections_and_asks_nothing_of_the_network(trained, corpus):
     model = trained("positional")
     sentence = f"{model.vocabulary.words[0]} [MASK] <b>"
-    page = make_page(model, "a & b", [sentence], corpus)
+    page = make_page(model, "a & b", {"Another measure": importance(model)}, [sentence], corpus)
     checked = Checked(page)
     assert checked.headings == [
-        "Settings", "Training", "Masked words", "Positions", "Clusters", "Context words", "Examples",
+        "Settings", "Training", "Another measure", "Masked words", "Positions", "Clusters", "Context words", "Examples",
     ]  # fmt: skip
     assert all(each.startswith(("#", "data:")) for each in checked.fetched)
     assert checked.links <= checked.anchors

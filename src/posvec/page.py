@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from posvec.atomic import replacing
 from posvec.config import SETTINGS
 from posvec.corpus import Source
 from posvec.evaluation import clusters, context_words, examples, masked, positions
-from posvec.evaluation.results import Table, html_table
+from posvec.evaluation.results import Result, Table, html_table
 from posvec.model import Model
 from posvec.printing import plural
 
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def make_page(model: Model, name: str = "model", sentences: Sequence[str] = (), corpus: Source | None = None) -> str:
+def make_page(
+    model: Model,
+    name: str = "model",
+    measures: Mapping[str, Result] | None = None,
+    sentences: Sequence[str] = (),
+    corpus: Source | None = None,
+) -> str:
     """The page, which asks nothing of the network.
 
-    ``sentences`` with a [MASK] get their predictions; ``corpus`` is where example sentences come from.
+    ``measures`` are further results by the titles of their sections, such as {"Analogies": ...}; ``sentences`` with a
+    [MASK] get their predictions; ``corpus`` is where example sentences come from.
     """
     sections = [_settings(model), *_training(model)]
+    sections += [_Section(title, "", tables=result.tables()) for title, result in (measures or {}).items()]
     if sentences:
         predictions = masked.predict(model, sentences)
         sections.append(_Section("Masked words", "The best words for each gap.", tables=predictions.tables()))
@@ -68,7 +76,8 @@ class _Section:
         return self.title.lower().replace(" ", "-")
 
     def html(self) -> str:
-        parts = [f'<section id="{self.anchor}">', f"<h2>{html.escape(self.title)}</h2>", f"<p>{self.text}</p>"]
+        parts = [f'<section id="{self.anchor}">', f"<h2>{html.escape(self.title)}</h2>"]
+        parts += [f"<p>{html.escape(self.text)}</p>"] if self.text else []
         parts += [
             f'<figure role="img" aria-label="{html.escape(shows)}">{plots.inline_svg(figure)}</figure>'
             for shows, figure in self.figures

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 model_argument = click.argument("model", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
+overwrite_option = click.option("--overwrite", is_flag=True, help="replace a file that is already there")
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Where the result of a measure goes; :func:`show_result` takes what they say."""
     for option in (
-        click.option("--overwrite", is_flag=True, help="replace a file that is already there"),
+        overwrite_option,
         click.option("-o", "--output", type=click.Path(path_type=Path), help="write to FILE.json or FILE.csv"),
         json_option,
     ):
@@ -38,8 +39,7 @@ def show_result(measure: Callable[[], Result], as_json: bool, output: Path | Non
         from posvec.evaluation.results import check_ending
 
         check_ending(output)
-        if output.exists() and not overwrite:
-            raise ConfigError(f"{output} exists already; choose another name or add --overwrite")
+        refuse_existing(output, overwrite)
     result = measure()
     if output:
         result.write(output)
@@ -47,6 +47,11 @@ def show_result(measure: Callable[[], Result], as_json: bool, output: Path | Non
         click.echo(result.to_json())
     elif not output:
         make_console().print(result)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path} exists already; choose another name or add --overwrite")
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.cli.arguments import displayed, model_argument, sources
+from posvec.cli.arguments import displayed, model_argument, overwrite_option, refuse_existing, sources
 from posvec.cli.flags import given_settings, settings
 from posvec.config import SETTINGS, Config
-from posvec.errors import ConfigError, ModelError
+from posvec.errors import ConfigError
 from posvec.printing import format_size, make_console, make_table, plural, print_info, print_vocabulary
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary"
 )
-@click.option("--overwrite", is_flag=True, help="replace a file that is already there")
+@overwrite_option
 @click.option(
     "--top",
     type=click.IntRange(min=0),
@@ -55,8 +55,8 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
     """
     from posvec.pipeline import count
 
-    if output and output.exists() and not overwrite:
-        raise ModelError(f"{output} exists already; choose another name or add --overwrite")
+    if output:
+        refuse_existing(output, overwrite)
     given = given_settings(values)
     vocabulary = _saved_vocabulary(corpus)
     if vocabulary is None:
