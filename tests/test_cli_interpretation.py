@@ -84,6 +84,18 @@ def test_report_writes_a_page(posvec_command, saved, sentence, tmp_path):
     assert "<h1>constrained</h1>" in path.read_text()
 
 
+def test_report_holds_analogies_and_similarity_of_the_files_given(posvec_command, saved, tmp_path):
+    words = posvec.load(saved / "constrained").vocabulary.words
+    (tmp_path / "questions.txt").write_text(": letters\n" + " ".join(words[:4]) + "\n")
+    (tmp_path / "pairs.txt").write_text("".join(f"{words[i]} {words[i + 1]} {i}\n" for i in range(4)))
+    given = ["--questions", tmp_path / "questions.txt", "--pairs", tmp_path / "pairs.txt"]
+    ended = posvec_command("report", saved / "constrained", "-o", tmp_path / "report.html", *given)
+    assert ended.code == 0, ended.err
+    page = (tmp_path / "report.html").read_text()
+    for shown in ("<h2>Analogies</h2>", "<td>letters</td>", "<h2>Similarity</h2>", "<td>pairs</td>"):
+        assert shown in page
+
+
 def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, tmp_path):
     model, word = saved / "constrained", sentence.split()[0]
     for name, arguments in (

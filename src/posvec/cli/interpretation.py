@@ -228,23 +228,34 @@ def examples(
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="the page to write, such as report.html"
 )
+@click.option("--questions", multiple=True, type=click.Path(path_type=Path), help="file or folder of word analogies")
+@click.option("--pairs", multiple=True, type=click.Path(path_type=Path), help="file of word pairs; may be repeated")
 @click.option("--sentence", "sentences", multiple=True, help="show words for its [MASK]; may be repeated")
 @click.option("--corpus", help="text to take example sentences from; without it they are built from words")
 @overwrite_option
 def report(
     model: Path,
     output: Path,
+    questions: tuple[Path, ...],
+    pairs: tuple[Path, ...],
     sentences: tuple[str, ...],
     corpus: str | None,
     overwrite: bool,
 ) -> None:
     """All about MODEL on one self-contained page: settings, training, analogies, positions, clusters, words."""
+    from posvec.evaluation import analogy, similarity
     from posvec.model import Model
     from posvec.page import make_page, write_page
 
     refuse_existing(output, overwrite)
     text = sources((corpus,)) if corpus else None
-    page = make_page(Model.load(model), _name(model), sentences=sentences, corpus=text)
+    loaded = Model.load(model)
+    measures: dict[str, Result] = {}
+    if questions:
+        measures["Analogies"] = analogy.evaluate(loaded, questions)
+    if pairs:
+        measures["Similarity"] = similarity.evaluate(loaded, pairs)
+    page = make_page(loaded, _name(model), measures, sentences, text)
     write_page(page, output)
     click.echo(f"{output} is written; open it in a browser", err=True)
 
