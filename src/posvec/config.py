@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from posvec.errors import ConfigError
 
 
-def _setting(default: Any, help: str) -> Any:
+def setting(default: Any, help: str) -> Any:
+    """A field of a dataclass of settings."""
     return field(default=default, metadata={"help": help})
 
 
@@ -23,10 +24,10 @@ def _setting(default: Any, help: str) -> Any:
 class TextConfig:
     """How lines become tokens."""
 
-    tokenizer: Literal["word", "whitespace"] = _setting(
+    tokenizer: Literal["word", "whitespace"] = setting(
         "word", 'word: re.findall(r"\\w+", line.lower()); whitespace: line.split()'
     )
-    errors: Literal["strict", "replace"] = _setting(
+    errors: Literal["strict", "replace"] = setting(
         "strict", "bytes that are not UTF-8: strict stops and names the line, replace goes on with U+FFFD"
     )
 
@@ -35,36 +36,36 @@ class TextConfig:
 class VocabularyConfig:
     """Which words get a vector, how often they are kept and how often drawn as negatives."""
 
-    min_count: int = _setting(5, "words that occur less often are dropped")
-    max_words: int | None = _setting(None, "at most this many words, the most frequent ones; none: all")
-    sample: float = _setting(1e-5, "r, the frequency above which words are randomly dropped; 0: keep all")
-    subsampling: Literal["word2vec", "paper"] = _setting(
+    min_count: int = setting(5, "words that occur less often are dropped")
+    max_words: int | None = setting(None, "at most this many words, the most frequent ones; none: all")
+    sample: float = setting(1e-5, "r, the frequency above which words are randomly dropped; 0: keep all")
+    subsampling: Literal["word2vec", "paper"] = setting(
         "word2vec", "keep a word of frequency f with probability sqrt(r/f) + r/f (word2vec) or sqrt(r/f) (paper)"
     )
-    negative_exponent: float = _setting(0.75, "negatives are drawn from count ** exponent")
+    negative_exponent: float = setting(0.75, "negatives are drawn from count ** exponent")
 
 
 @dataclass(frozen=True)
 class SubwordConfig:
     """The character n-grams of fastText."""
 
-    subwords: bool = _setting(True, "learn vectors of character n-grams beside those of words")
-    min_n: int = _setting(3, "shortest n-gram, in characters")
-    max_n: int = _setting(6, "longest n-gram, in characters")
-    buckets: int = _setting(2_000_000, "n-grams are hashed into this many buckets; only buckets in use get a row")
+    subwords: bool = setting(True, "learn vectors of character n-grams beside those of words")
+    min_n: int = setting(3, "shortest n-gram, in characters")
+    max_n: int = setting(6, "longest n-gram, in characters")
+    buckets: int = setting(2_000_000, "n-grams are hashed into this many buckets; only buckets in use get a row")
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """The shape of the parameters and their initial values."""
 
-    dim: int = _setting(300, "D, features of a vector")
-    positional_dim: int = _setting(0, "D', features that are reweighted by position: 0 none, dim all")
-    window: int = _setting(5, "c, context words on each side of the masked word")
-    initializer: Literal["sqrt_normal", "sqrt_normal_as_run", "identity", "vanilla", "uniform"] = _setting(
+    dim: int = setting(300, "D, features of a vector")
+    positional_dim: int = setting(0, "D', features that are reweighted by position: 0 none, dim all")
+    window: int = setting(5, "c, context words on each side of the masked word")
+    initializer: Literal["sqrt_normal", "sqrt_normal_as_run", "identity", "vanilla", "uniform"] = setting(
         "sqrt_normal_as_run", "initial values of positional features and positional vectors"
     )
-    context_mean: Literal["rows", "words"] = _setting(
+    context_mean: Literal["rows", "words"] = setting(
         "rows",
         "N of the context vector's 1/N: rows counts every word's rows (its own and its n-grams'), words the words",
     )
@@ -74,34 +75,34 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = _setting(1, "passes over the corpus")
-    initial_lr: float = _setting(0.05, "learning rate at the start")
-    final_lr_share: float = _setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
-    negatives: int = _setting(10, "negative examples per masked word")
-    window_sampling: Literal["shrink", "fixed"] = _setting(
+    epochs: int = setting(1, "passes over the corpus")
+    initial_lr: float = setting(0.05, "learning rate at the start")
+    final_lr_share: float = setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
+    negatives: int = setting(10, "negative examples per masked word")
+    window_sampling: Literal["shrink", "fixed"] = setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
     )
-    positions: Literal["kept", "text"] = _setting(
+    positions: Literal["kept", "text"] = setting(
         "kept", "positions counted after dropping rare and subsampled words (kept) or in the text as written (text)"
     )
-    input_gradient: Literal["undivided", "exact"] = _setting(
+    input_gradient: Literal["undivided", "exact"] = setting(
         "undivided", "undivided: not divided by N, as word2vec does; exact: the true gradient (use a larger initial_lr)"
     )
-    positional_gradient: Literal["averaged", "summed"] = _setting(
+    positional_gradient: Literal["averaged", "summed"] = setting(
         "averaged", "gradient of a positional vector averaged or summed over the rows of the context word"
     )
-    train_positions: bool = _setting(True, "learn the positional vectors; otherwise they keep their initial values")
-    score_limit: float = _setting(
+    train_positions: bool = setting(True, "learn the positional vectors; otherwise they keep their initial values")
+    score_limit: float = setting(
         0.0, "an example whose score lies outside +-limit gives no update, as gensim does at 6; 0: no limit"
     )
-    negative_reuse: int = _setting(
+    negative_reuse: int = setting(
         4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
     )
-    seed: int = _setting(1, "seed of every random draw")
-    threads: int = _setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
-    validation: float = _setting(0.0, "share of lines held out of training to measure a validation loss per epoch")
-    patience: int = _setting(0, "stop after this many epochs without a lower validation loss; 0: never")
-    checkpoint_minutes: float = _setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C")
+    seed: int = setting(1, "seed of every random draw")
+    threads: int = setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
+    validation: float = setting(0.0, "share of lines held out of training to measure a validation loss per epoch")
+    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never")
+    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C")
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Config:
         for name, value in settings.items():
             if name not in SETTINGS:
                 raise ConfigError(
-                    f"there is no setting {name!r}{_nearest(name)}; posvec train --help lists all of them"
+                    f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them"
                 )
             group = SETTINGS[name].group
             groups[group] = dataclasses.replace(groups[group], **{name: SETTINGS[name].check(value)})
@@ -185,8 +186,9 @@ class Setting:
         return number
 
 
-def _settings() -> Iterator[Setting]:
-    for group, config in GROUPS.items():
+def settings_of(groups: Mapping[str, type]) -> Iterator[Setting]:
+    """Every setting of some dataclasses, each under the name of its group."""
+    for group, config in groups.items():
         hints = get_type_hints(config)
         for entry in dataclasses.fields(config):
             hint = hints[entry.name]
@@ -206,7 +208,7 @@ GROUPS: dict[str, type] = {
     "model": ModelConfig,
     "training": TrainingConfig,
 }
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _settings()}
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in settings_of(GROUPS)}
 
 # The paper's four models: a choice of two settings, and the window that suits them (Table 1 of the paper).
 MODELS: dict[str, dict[str, Any]] = {
@@ -288,12 +290,15 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 }
 
 
+def check_bounds(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low <= value <= high:
+        limit = f"at least {low:,}" if value < low else f"at most {high:,}"
+        raise ConfigError(f"{name} is {value}, but must be {limit}")
+
+
 def _check(config: Config) -> Config:
     for name, (low, high) in _BOUNDS.items():
-        value = getattr(getattr(config, SETTINGS[name].group), name)
-        if value is not None and not low <= value <= high:
-            limit = f"at least {low:,}" if value < low else f"at most {high:,}"
-            raise ConfigError(f"{name} is {value}, but must be {limit}")
+        check_bounds(name, getattr(getattr(config, SETTINGS[name].group), name), low, high)
     model, subwords, training = config.model, config.subwords, config.training
     if model.positional_dim > model.dim:
         raise ConfigError(
@@ -307,8 +312,9 @@ def _check(config: Config) -> Config:
     return config
 
 
-def _nearest(name: str) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A question after a name that is like the given one, or nothing."""
     import difflib
 
-    close = difflib.get_close_matches(name, SETTINGS, 1)
+    close = difflib.get_close_matches(name, known, 1)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import signal
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from posvec.config import Config
 from posvec.encoding import EncodedCorpus
 from posvec.errors import CorpusError, TrainingError
+from posvec.interruption import interruption
 from posvec.model import Model
 from posvec.parallel import thread_count
 from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
@@ -118,7 +116,7 @@ class _Run:
     # ---- epochs -------------------------------------------------------------------------------------------------
 
     def run(self) -> TrainingReport:
-        with _interruption(self._interrupt):
+        with interruption(self._interrupt):
             stopped_early = self._train_epochs()
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
@@ -282,18 +280,3 @@ class _Run:
         self.epoch = _Tally(state.epoch_words, state.epoch_masked_words, state.epoch_loss)
         self.seconds, self.epoch_seconds = state.seconds, state.epoch_seconds
         self.epochs = [EpochReport(**epoch) for epoch in state.epochs]
-
-
-@contextmanager
-def _interruption(handle: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls ``handle`` in place of raising KeyboardInterrupt wherever the main thread happens to be."""
-    before = signal.getsignal(signal.SIGINT)
-    # Only the main thread has a say in signals, and who ignores this one (nohup, a job behind &) goes on doing so.
-    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *_: handle())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

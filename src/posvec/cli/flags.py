@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,23 @@ from posvec.errors import ConfigError
 def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one option for every setting of the groups: --positional-dim for positional_dim."""
 
+    return options(setting for setting in SETTINGS.values() if setting.group in groups)
+
+
+def options(settings: Iterable[Setting]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one option for each of some settings."""
+
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for setting in reversed(SETTINGS.values()):
-            if setting.group in groups:
-                command = _option(setting)(command)
+        for setting in reversed(list(settings)):
+            command = _option(setting)(command)
         return command
 
     return decorate
 
 
-def given_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+def given_settings(values: Mapping[str, Any], known: Container[str] = SETTINGS) -> dict[str, Any]:
     """The settings that were given on the command line."""
-    return {name: value for name, value in values.items() if name in SETTINGS and value is not None}
+    return {name: value for name, value in values.items() if name in known and value is not None}
 
 
 def read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
