@@ -13,6 +13,7 @@ Texts are taken as they are: tokens are what spaces separate, and each line, an 
 from __future__ import annotations
 
 import hashlib
+import os
 import tarfile
 from array import array
 from collections.abc import Callable, Iterator
@@ -137,7 +138,15 @@ def _in_archive(path: Path) -> Callable[[str], list[tuple[str, Reader]]]:
             names = [member.name for member in archive if member.isfile()]
     except tarfile.TarError as error:
         raise CorpusError(f"{path} is a damaged archive ({error}); get it again") from error
-    return lambda pattern: [(name, reader(name)) for name in names if PurePosixPath(name).match(pattern)]
+    # Patterns begin where the archive does, or in the innermost folder that holds everything.
+    tops = {0, len(PurePosixPath(os.path.commonpath(names)).parts) if len(names) > 1 else 0}
+
+    def find(pattern: str) -> list[tuple[str, Reader]]:
+        lengths = {len(PurePosixPath(pattern).parts) + top for top in tops}
+        found = [PurePosixPath(name) for name in names]
+        return [(str(name), reader(str(name))) for name in found if len(name.parts) in lengths and name.match(pattern)]
+
+    return find
 
 
 def _numbers(name: str, read: Reader, index: dict[str, int], lowercase: bool, limit: int | None) -> Ids:

@@ -71,7 +71,8 @@ class Network(nn.Module):
             inputs = torch.cat([inputs, extra.to(inputs.dtype)], 2)
         hidden, state = self.lstm(self.dropout(inputs), state)
         hidden = self.dropout(hidden).flatten(0, 1)
-        return hidden if self.projection is None else self.projection(hidden), state
+        hidden = hidden if self.projection is None else self.projection(hidden)
+        return hidden.bfloat16() if self.config.precision == "bfloat16" else hidden, state
 
     def training_loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Mean loss of the targets that count, by the softmax of the configuration."""

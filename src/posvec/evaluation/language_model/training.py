@@ -183,6 +183,8 @@ def evaluate(network: Network, text: Columns, device: torch.device) -> float:
 
 
 def mixed_precision(network: Network, device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    if network.config.precision == "float32":
+    """For the LSTM; the network gives its output layer hidden states of the right type itself."""
+    # Many CPUs have no LSTM in bfloat16; theirs is in float32, and only the output layer in bfloat16.
+    if network.config.precision == "float32" or device.type == "cpu":
         return contextlib.nullcontext()
     return torch.autocast(device.type, torch.bfloat16)

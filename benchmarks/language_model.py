@@ -1,0 +1,158 @@
+"""Tokens per second of training a language model: posvec beside the recipe of PyTorch's word_language_model example.
+
+    python benchmarks/language_model.py [--words 10000 33278] [--rounds 5] [-o benchmarks/results/language-model.md]
+
+The recipe: an embedding tied to the linear layer, dropout, two LSTM layers, log_softmax and NLLLoss, gradients clipped,
+weights moved by -lr times the gradient. All have the same shapes: 300 features and units, batch 40, 35 steps. They
+alternate on the same random tokens in one process; ratios are taken within a round. The recipe trains its embedding, so
+it is to be compared with posvec's --no-freeze; with frozen vectors, the paper's task, posvec has less to compute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accuracy import commit, cpu
+from posvec.evaluation.language_model.batches import Columns
+from posvec.evaluation.language_model.config import LanguageModelConfig
+from posvec.evaluation.language_model.data import Texts
+from posvec.evaluation.language_model.lookup import Coverage
+from posvec.evaluation.language_model.network import Network
+from posvec.evaluation.language_model.report import LanguageModelReport
+from posvec.evaluation.language_model.training import Training
+
+DIM, BATCH, STEPS = 300, 40, 35
+LR, CLIP, DROPOUT = 20.0, 0.25, 0.5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--words", type=int, nargs="+", default=[10_000, 33_278], help="sizes of the vocabulary")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--blocks", type=int, default=4, help="steps of training in a round")
+    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "language-model.md")
+    arguments = parser.parse_args()
+    tables = []
+    for words in arguments.words:
+        ids = np.random.default_rng(1).integers(0, words, BATCH * STEPS * arguments.blocks)
+        contestants = {
+            "recipe": recipe(words, ids),
+            "posvec --no-freeze": posvec(words, ids, freeze=False),
+            "posvec": posvec(words, ids),
+            "posvec --softmax sampled": posvec(words, ids, softmax="sampled"),
+        }
+        for train in contestants.values():
+            train()  # memory is allocated, threads are started
+        rounds = []
+        for number in range(arguments.rounds):
+            rounds.append({name: len(ids) / seconds(train) for name, train in contestants.items()})
+            print(words, number, {name: round(speed) for name, speed in rounds[-1].items()}, flush=True)
+        tables.append(table(words, rounds))
+    arguments.output.write_text(report(tables, arguments))
+
+
+class Recipe(nn.Module):
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(DROPOUT)
+        self.encoder = nn.Embedding(words, DIM)
+        self.rnn = nn.LSTM(DIM, DIM, 2, dropout=DROPOUT)
+        self.decoder = nn.Linear(DIM, words)
+        self.decoder.weight = self.encoder.weight
+        nn.init.uniform_(self.encoder.weight, -0.1, 0.1)
+        nn.init.zeros_(self.decoder.bias)
+
+    def forward(self, ids: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        output, state = self.rnn(self.drop(self.encoder(ids)), state)
+        decoded = self.decoder(self.drop(output))
+        return nn.functional.log_softmax(decoded.view(-1, decoded.size(-1)), 1), state
+
+
+def recipe(words: int, ids: np.ndarray) -> Callable[[], None]:
+    torch.manual_seed(1)
+    model, criterion = Recipe(words), nn.NLLLoss()
+    model.train()
+    columns = Columns.of(ids, BATCH, 0)
+
+    def train() -> None:
+        state, total = None, 0.0
+        for block in columns.blocks(STEPS, torch.device("cpu")):
+            model.zero_grad()
+            if state is not None:
+                state = state[0].detach(), state[1].detach()
+            output, state = model(block.inputs, state)
+            loss = criterion(output, block.targets)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            for weight in model.parameters():
+                weight.data.add_(weight.grad, alpha=-LR)
+            total += loss.item()
+
+    return train
+
+
+def posvec(words: int, ids: np.ndarray, **settings: object) -> Callable[[], None]:
+    config = LanguageModelConfig().replace(**settings)
+    assert (config.batch, config.steps, config.hidden, config.layers) == (BATCH, STEPS, DIM, 2)
+    names = ["<eos>", *map(str, range(1, words))]
+    counts = np.bincount(ids, minlength=words)
+    texts = Texts(names, counts, ids, ids[:BATCH], ids[:BATCH])
+    described = LanguageModelReport(
+        "", "", "", None, None, words, (len(ids), BATCH, BATCH), "", Coverage(0, 0, words), config
+    )
+    torch.manual_seed(1)
+    table = np.random.default_rng(1).uniform(-0.1, 0.1, (words, DIM)).astype(np.float32)
+    network = Network.create(config, table, counts)
+    training = Training(network, texts, described, None, torch.device("cpu"), lambda _: None)
+
+    def train() -> None:
+        training.steps_done, training.state = 0, None
+        training._train_epoch()
+
+    return train
+
+
+def seconds(train: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    train()
+    return time.perf_counter() - began
+
+
+def table(words: int, rounds: list[dict[str, float]]) -> str:
+    lines = [
+        f"| {words:,} words | tokens/s, median | beside the recipe, median | lowest | highest |",
+        "|---|---|---|---|---|",
+    ]
+    for name in rounds[0]:
+        ratios = [each[name] / each["recipe"] for each in rounds]
+        median = statistics.median(each[name] for each in rounds)
+        lines.append(
+            f"| {name} | {median:,.0f} | {statistics.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def report(tables: list[str], arguments: argparse.Namespace) -> str:
+    sizes = " ".join(map(str, arguments.words))
+    return f"""# Speed of training a language model
+
+    python benchmarks/language_model.py --words {sizes} --rounds {arguments.rounds} --blocks {arguments.blocks}
+
+{cpu()}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}, commit {commit()}. {arguments.rounds} rounds,
+contestants alternating; each round is {arguments.blocks} steps of {BATCH} x {STEPS} tokens. The recipe trains its
+vectors, as posvec does with --no-freeze; posvec's default, the paper's, keeps them.
+
+{(chr(10) * 2).join(tables)}
+"""
+
+
+if __name__ == "__main__":
+    main()
