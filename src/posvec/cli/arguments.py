@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.errors import ConfigError
+from posvec.errors import ConfigError, PosvecError
 from posvec.printing import make_console
 
 if TYPE_CHECKING:
@@ -67,6 +68,21 @@ def displayed(quiet: bool) -> Iterator[tuple[Any, Console]]:
         yield display, console
 
 
+@contextmanager
+def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> Iterator[tuple[Any, Console]]:
+    """The display of training that Ctrl-C saves; ``resumed`` is the key of its state in config.json and a command."""
+    try:
+        with displayed(quiet) as (display, console):
+            yield display, console
+    except KeyboardInterrupt:
+        key, command = resumed
+        if _is_resumable(output, key):
+            click.echo(f"Interrupted. The model so far is in {output}; go on with: {command} {output}", err=True)
+        else:
+            click.echo("Interrupted before training began; nothing was saved.", err=True)
+        sys.exit(130)
+
+
 def sources(corpus: tuple[str, ...]) -> list[str | Path]:
     """What was named on the command line, each known to be there."""
     from posvec.datasets import DATASETS
@@ -76,3 +92,12 @@ def sources(corpus: tuple[str, ...]) -> list[str | Path]:
         if name != "-" and not (name in DATASETS and len(corpus) == 1):
             find_files(name)
     return ["-" if name == "-" else Path(name) for name in corpus]
+
+
+def _is_resumable(output: Path, key: str) -> bool:
+    from posvec.storage import load_folder
+
+    try:
+        return load_folder(output).config.get(key) is not None
+    except PosvecError:
+        return False

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from posvec.cli.arguments import displayed, json_option, model_argument
+from posvec.cli.arguments import json_option, model_argument, trained_on_display
 from posvec.cli.flags import given_settings, options
 from posvec.errors import ConfigError
 from posvec.evaluation.language_model.config import SETTINGS
 from posvec.printing import make_console
 
+RESUMED = ("progress", "posvec lm resume")
 _path = click.Path(path_type=Path)
 run_argument = click.argument("run", type=_path)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
@@ -68,7 +67,7 @@ def train(
     """
     from posvec.evaluation import language_model
 
-    with _training(quiet, output) as (display, console):
+    with trained_on_display(quiet, output, RESUMED) as (display, console):
         trained = language_model.train(
             model,
             data,
@@ -95,7 +94,7 @@ def resume(run: Path, data: Path | None, transformer: Path | None, device: str, 
     """Go on with the interrupted training of RUN."""
     from posvec.evaluation import language_model
 
-    with _training(quiet, run) as (display, console):
+    with trained_on_display(quiet, run, RESUMED) as (display, console):
         trained = language_model.resume(run, data, transformer=transformer, device=device, display=display)
     if not quiet:
         console.print(trained.report)
@@ -167,16 +166,3 @@ def compare(
 
 
 COMMANDS = (lm,)
-
-
-@contextmanager
-def _training(quiet: bool, output: Path) -> Iterator[tuple[Any, Any]]:
-    try:
-        with displayed(quiet) as shown:
-            yield shown
-    except KeyboardInterrupt:
-        if (output / "config.json").exists():
-            click.echo(f"Interrupted. What was trained is in {output}; go on with: posvec lm resume {output}", err=True)
-        else:
-            click.echo("Interrupted before training began; nothing was saved.", err=True)
-        sys.exit(130)

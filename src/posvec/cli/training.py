@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from posvec.cli.arguments import displayed, model_argument, sources
+from posvec.cli.arguments import model_argument, sources, trained_on_display
 from posvec.cli.flags import given_settings, read_config, settings
 from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS
-from posvec.errors import PosvecError
 from posvec.printing import print_report
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
 SMALL_CORPUS = 10_000_000
+# Where a saved model says that training is not over, and the command that goes on.
+RESUMED = ("state", "posvec resume")
 
 
 @click.command()
@@ -70,7 +65,7 @@ def train(
     given |= given_settings(values)
     if config or start:
         _refuse_model_and_preset("--config" if config else "--start")
-    with _training(quiet, output) as (display, console):
+    with trained_on_display(quiet, output, RESUMED) as (display, console):
         trained = run(
             sources(corpus),
             model,
@@ -104,35 +99,13 @@ def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: boo
     """
     from posvec.pipeline import resume as run
 
-    with _training(quiet, model) as (display, console):
+    with trained_on_display(quiet, model, RESUMED) as (display, console):
         trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display)
     if not quiet:
         print_report(console, trained, model)
 
 
 COMMANDS = (train, resume)
-
-
-@contextmanager
-def _training(quiet: bool, output: Path) -> Iterator[tuple[Any, Console]]:
-    try:
-        with displayed(quiet) as (display, console):
-            yield display, console
-    except KeyboardInterrupt:
-        if _is_resumable(output):
-            click.echo(f"Interrupted. The model so far is in {output}; go on with: posvec resume {output}", err=True)
-        else:
-            click.echo("Interrupted before training began; nothing was saved.", err=True)
-        sys.exit(130)
-
-
-def _is_resumable(output: Path) -> bool:
-    from posvec.storage import load_folder
-
-    try:
-        return load_folder(output).config.get("state") is not None
-    except PosvecError:
-        return False
 
 
 def _refuse_model_and_preset(option: str) -> None:

@@ -71,11 +71,16 @@ class LanguageModelReport(Result):
         found = self.coverage
         train, valid, test = self.tokens
         summary = [
-            ("vectors", self.name + (f" with {self.transformer}" if self.transformer else "")),
-            ("vocabulary", f"{self.words:,} words: {found.vocabulary:,} with a vector, {found.subwords:,} from "
-                           f"subwords, {found.random:,} random"),
-            ("tokens", f"{train:,} training, {valid:,} validation, {test:,} test"),
-            ("best epoch", self.best_epoch or None),
+            ("vectors", self.name),
+            *([("transformer", self.transformer)] if self.transformer else []),
+            ("words", self.words),
+            ("with a vector of the model", found.vocabulary),
+            ("with one made of subwords", found.subwords),
+            ("with one drawn at random", found.random),
+            ("training tokens", train),
+            ("validation tokens", valid),
+            ("test tokens", test),
+            ("best epoch", self.best_epoch),
             ("validation perplexity", self.validation_perplexity),
             ("test perplexity", self.test_perplexity),
         ]  # fmt: skip

@@ -35,12 +35,12 @@ class Saved:
     weights: dict[str, Tensor]
     best: dict[str, Tensor]
     """Of the best epoch so far, those that training changes; empty if they are the weights of now."""
-    generators: dict[str, Tensor] = field(default_factory=dict)
-    """States of what draws at random, and of the LSTM in the midst of an epoch."""
+    states: dict[str, Tensor] = field(default_factory=dict)
+    """Of what draws at random, and of the LSTM in the midst of an epoch."""
     progress: dict[str, Any] | None = None
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        groups = {"weights": self.weights, "best": self.best, "state": self.generators}
+        groups = {"weights": self.weights, "best": self.best, "state": self.states}
         tensors = {
             f"{group}.{name}": tensor.detach().cpu().numpy()
             for group, named in groups.items()

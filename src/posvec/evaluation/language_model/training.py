@@ -66,11 +66,11 @@ class Training:
         self.lr, self.steps_done, self.loss_sum, self.tokens, self.seconds = (
             saved.progress[name] for name in ("lr", "steps_done", "loss_sum", "tokens", "seconds")
         )
-        if "hidden" in saved.generators:
-            self.state = saved.generators["hidden"].to(self.device), saved.generators["cell"].to(self.device)
-        torch.set_rng_state(saved.generators["cpu"])
-        if "cuda" in saved.generators and self.device.type == "cuda":
-            torch.cuda.set_rng_state(saved.generators["cuda"], self.device)
+        if "hidden" in saved.states:
+            self.state = saved.states["hidden"].to(self.device), saved.states["cell"].to(self.device)
+        torch.set_rng_state(saved.states["cpu"])
+        if "cuda" in saved.states and self.device.type == "cuda":
+            torch.cuda.set_rng_state(saved.states["cuda"], self.device)
 
     def run(self) -> LanguageModelReport:
         """Train the epochs that are left; the network has the weights of the best one when this returns."""
@@ -129,15 +129,15 @@ class Training:
         self._save(self._checkpoint())
 
     def _checkpoint(self) -> Saved:
-        generators = {"cpu": torch.get_rng_state()}
+        states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
-            generators["cuda"] = torch.cuda.get_rng_state(self.device)
+            states["cuda"] = torch.cuda.get_rng_state(self.device)
         if self.state is not None:
-            generators["hidden"], generators["cell"] = self.state
+            states["hidden"], states["cell"] = self.state
         progress = {
             name: getattr(self, name) for name in ("lr", "steps_done", "loss_sum", "tokens", "seconds")
         }  # fmt: skip
-        return Saved(self.report, self.words, dict(self.network.state_dict()), self.best, generators, progress)
+        return Saved(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
 
     def _interrupt(self) -> None:
         if self._interrupted:
