@@ -169,6 +169,7 @@ def test_compare_writes_tables_and_draws_the_figure(posvec_command: Command, run
     assert b"<svg" in drawn
     assert "exists already" in posvec_command(*arguments).err
     assert posvec_command(*arguments, "--overwrite").code == 0
+    assert figure.read_bytes() == drawn
     with pytest.raises(ConfigError, match="should end in"):
         language_model.compare(runs).figure(tmp_path / "figure.docx")
 

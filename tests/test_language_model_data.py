@@ -91,6 +91,21 @@ def test_all_six_languages_of_botha_and_blunsom_are_found(
             assert spelled(texts, part) == [language, part, "<eos>"]
 
 
+@pytest.mark.parametrize("top", [".", "data", "data/1m-mono"])
+def test_an_archive_may_have_everything_in_one_folder(top: str, tmp_path: Path) -> None:
+    folder = write(tmp_path / "texts", ("train.in", "test.in", "finaltest.in"))
+    with tarfile.open(tmp_path / "texts.tar", "w") as file:
+        for entry in sorted(folder.iterdir()):
+            file.add(entry, f"{top}/{entry.name}")
+    assert spelled(read(tmp_path / "texts.tar"), "test") == ["e", "<eos>"]
+
+
+def test_a_whole_layout_is_preferred_to_a_part_of_another(tmp_path: Path) -> None:
+    write(tmp_path, ("wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"))
+    (tmp_path / "test.txt").write_text("other\n")
+    assert spelled(read(tmp_path), "test") == ["e", "<eos>"]
+
+
 def test_a_folder_of_one_language_needs_no_language(botha_and_blunsom: Path) -> None:
     assert spelled(read(botha_and_blunsom / "en-de"), "test")[0] == "de"
     assert spelled(read(botha_and_blunsom / "en-de" / "1m-mono"), "test")[0] == "de"

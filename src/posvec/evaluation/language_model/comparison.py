@@ -45,9 +45,7 @@ class Comparison(Result):
     def curves(self) -> Curves:
         groups = self.groups()
         longest = max(len(run.epochs) for run in self.runs)
-        rows = tuple(
-            tuple(_mean(_at_epoch(runs, number)) for runs in groups.values()) for number in range(longest)
-        )  # fmt: skip
+        rows = tuple(tuple(_mean(_at_epoch(runs, number)) for runs in groups.values()) for number in range(longest))
         return Curves(tuple(groups), rows)
 
     def tables(self) -> list[Table]:
@@ -72,15 +70,16 @@ class Comparison(Result):
             raise ConfigError(f"{path} should end in {', '.join(_FIGURES)}, so that it is clear what to draw")
         if path.exists() and not overwrite:
             raise ConfigError(f"{path} exists already; choose another name or add --overwrite (overwrite=True)")
-        figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-        try:
-            self._draw(axes)
-            # No date in it: the same runs give the same bytes.
-            metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-            with replacing(path) as file:
-                figure.savefig(file, format=path.suffix[1:].lower(), dpi=150, metadata=metadata)
-        finally:
-            pyplot.close(figure)
+        # No date and no random names in it: the same runs give the same bytes.
+        with pyplot.rc_context({"svg.hashsalt": "posvec"}):
+            figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+            try:
+                self._draw(axes)
+                metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
+                with replacing(path) as file:
+                    figure.savefig(file, format=path.suffix[1:].lower(), dpi=150, metadata=metadata)
+            finally:
+                pyplot.close(figure)
 
     def _draw(self, axes: Any) -> None:
         for name, runs in self.groups().items():
@@ -93,9 +92,6 @@ class Comparison(Result):
                 axes.fill_between(epochs, [min(each) for each in by_epoch], [max(each) for each in by_epoch], **band)
         axes.set_xlabel("epoch")
         axes.set_ylabel("validation perplexity")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:.0f}")
-        axes.yaxis.set_minor_formatter("{x:.0f}")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
         axes.legend()

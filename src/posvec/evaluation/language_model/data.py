@@ -13,7 +13,6 @@ Texts are taken as they are: tokens are what spaces separate, and each line, an 
 from __future__ import annotations
 
 import hashlib
-import os
 import tarfile
 from array import array
 from collections.abc import Callable, Iterator
@@ -89,18 +88,21 @@ def find_parts(path: Path, language: str | None = None) -> list[tuple[str, Reade
     find = _in_folder(path) if path.is_dir() else _in_archive(path)
     # de/train.txt, and en-de/1m-mono/train.in where the texts of one language of a pair are.
     folders = ("", "1m-mono/") if language is None else (f"{language}/", f"*-{language}/1m-mono/")
+    missing: list[str] = []
     for folder in folders:
         for names in _LAYOUTS:
             found = [[each for ending in _ENDINGS for each in find(folder + name + ending)] for name in names]
-            if not any(found):
+            if not all(found):
+                lacking = [name for name, files in zip(names, found, strict=True) if not files]
+                missing += [folder + name for name in lacking if len(lacking) < len(names)]
                 continue
             for name, files in zip(names, found, strict=True):
-                if not files:
-                    raise CorpusError(f"{path} has no {folder}{name} beside its other parts; add the file")
                 if len(files) > 1:
                     several = ", ".join(each for each, _ in files)
                     raise CorpusError(f"{path} has more than one {name}: {several}; name the folder of one as data")
             return [files[0] for files in found]
+    if missing:
+        raise CorpusError(f"{path} has no {missing[0]} beside its other parts; add the file")
     languages = sorted({PurePosixPath(name).parts[-3].rpartition("-")[2] for name, _ in find("*-*/1m-mono/train.in")})
     if languages:
         raise CorpusError(f"{path} has texts in {', '.join(languages)}; choose one with language (--language)")
@@ -135,16 +137,16 @@ def _in_archive(path: Path) -> Callable[[str], list[tuple[str, Reader]]]:
 
     try:
         with reading(path), tarfile.open(path) as archive:
-            names = [member.name for member in archive if member.isfile()]
+            files = {PurePosixPath(member.name): member.name for member in archive if member.isfile()}
     except tarfile.TarError as error:
         raise CorpusError(f"{path} is a damaged archive ({error}); get it again") from error
-    # Patterns begin where the archive does, or in the innermost folder that holds everything.
-    tops = {0, len(PurePosixPath(os.path.commonpath(names)).parts) if len(names) > 1 else 0}
+    # Patterns begin where the archive does, or in a folder that holds everything.
+    tops = {0, 1} if len({file.parts[0] for file in files}) == 1 else {0}
 
     def find(pattern: str) -> list[tuple[str, Reader]]:
         lengths = {len(PurePosixPath(pattern).parts) + top for top in tops}
-        found = [PurePosixPath(name) for name in names]
-        return [(str(name), reader(str(name))) for name in found if len(name.parts) in lengths and name.match(pattern)]
+        found = [file for file in files if len(file.parts) in lengths and file.match(pattern)]
+        return [(str(file), reader(files[file])) for file in found]
 
     return find
 

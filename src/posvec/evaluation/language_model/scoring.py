@@ -33,9 +33,7 @@ class Score(Result):
         return perplexity(-sum(self.log_probabilities) / len(self.words))
 
     def tables(self) -> list[Table]:
-        rows = [
-            (word, math.exp(log), log) for word, log in zip(self.words, self.log_probabilities, strict=True)
-        ]  # fmt: skip
+        rows = [(word, math.exp(log), log) for word, log in zip(self.words, self.log_probabilities, strict=True)]
         total = [("log-probability", sum(self.log_probabilities)), ("perplexity", self.perplexity)]
         return [
             Table("", ("word", "probability", "log-probability"), rows, ".4g"),

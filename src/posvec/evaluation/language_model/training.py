@@ -63,9 +63,8 @@ class Training:
         assert saved.progress is not None
         self.network.load_state_dict(saved.weights)
         self.best = {name: weight.to(self.device) for name, weight in saved.best.items()}
-        self.lr, self.steps_done, self.loss_sum, self.tokens, self.seconds = (
-            saved.progress[name] for name in ("lr", "steps_done", "loss_sum", "tokens", "seconds")
-        )
+        for name in _COUNTED:
+            setattr(self, name, saved.progress[name])
         if "hidden" in saved.states:
             self.state = saved.states["hidden"].to(self.device), saved.states["cell"].to(self.device)
         torch.set_rng_state(saved.states["cpu"])
@@ -134,9 +133,7 @@ class Training:
             states["cuda"] = torch.cuda.get_rng_state(self.device)
         if self.state is not None:
             states["hidden"], states["cell"] = self.state
-        progress = {
-            name: getattr(self, name) for name in ("lr", "steps_done", "loss_sum", "tokens", "seconds")
-        }  # fmt: skip
+        progress = {name: getattr(self, name) for name in _COUNTED}
         return Saved(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
 
     def _interrupt(self) -> None:
@@ -160,6 +157,10 @@ class Training:
             len(earlier) + 1, epochs, words / (epochs * per_epoch), words, seconds, speed, left, loss, self.lr,
             validation_loss,
         )  # fmt: skip
+
+
+# What a checkpoint holds of the loop.
+_COUNTED = ("lr", "steps_done", "loss_sum", "tokens", "seconds")
 
 
 def columns(ids: Ids, batch: int, eos: int, features: Features | None) -> Columns:
