@@ -305,7 +305,11 @@ class Model:
         folder = load_folder(path, verify)
         for name in ("vocabulary.txt", "model.safetensors"):
             if name not in folder.files:
-                raise ModelError(f"{Path(path)} is not a complete model: config.json lists no {name}; restore it")
+                kind = folder.config.get("kind", "model")
+                raise ModelError(
+                    f"{Path(path)} is not a complete model: config.json lists no {name} and calls it a {kind}; "
+                    f"check the path, or restore it"
+                )
         try:
             config = Config.from_dict(folder.config["settings"])
             report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None

@@ -31,7 +31,9 @@ class LanguageModelConfig:
         "weights; validation and test always measure the whole distribution",
     )
     samples: int = setting(1024, "words that a sampled softmax compares with")
-    precision: Literal["float32", "bfloat16"] = setting("float32", "bfloat16: mixed precision")
+    precision: Literal["float32", "bfloat16"] = setting(
+        "float32", "bfloat16: mixed precision, on a CPU in the output layer only"
+    )
     epochs: int = setting(50, "passes over the training text")
     batch: int = setting(40, "stretches of text that are read side by side")
     steps: int = setting(35, "tokens of back-propagation through time")
