@@ -63,8 +63,8 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         dtype = hidden.dtype
         cast_weight, cast_bias = weight.to(dtype), bias.to(dtype)
-        counted = targets != IGNORED
-        share = 1.0 / counted.sum().item()
+        ignored = targets == IGNORED
+        any_ignored = bool(ignored.any())
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(cast_weight) if ctx.needs_input_grad[1] else None
         bias_gradient = torch.zeros_like(bias)
@@ -75,19 +75,21 @@ class _CrossEntropy(torch.autograd.Function):
             total -= _picked(logs, targets[rows]).sum(dtype=torch.float64)
             gradient = logs.exp_()
             gradient.scatter_add_(1, targets[rows, None].clamp(min=0), torch.full_like(gradient[:, :1], -1.0))
-            gradient *= (counted[rows, None] * share).to(gradient.dtype)
+            if any_ignored:
+                gradient[ignored[rows]] = 0
             bias_gradient += gradient.sum(0)
             gradient = gradient.to(dtype)
             torch.mm(gradient, cast_weight, out=hidden_gradient[rows])
             if weight_gradient is not None:
                 weight_gradient.addmm_(gradient.t(), hidden[rows])
         ctx.gradients = hidden_gradient, weight_gradient, bias_gradient
-        return (total * share).to(torch.float32)
+        ctx.count = count = len(targets) - ignored.sum()
+        return (total / count).to(torch.float32)
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, bias = ctx.gradients
-        scale = outer[0]
+        scale = outer[0] / ctx.count
         return hidden * scale, None if weight is None else weight.float() * scale, bias * scale, None
 
 
