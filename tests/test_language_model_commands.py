@@ -219,6 +219,7 @@ def test_vectors_are_trained_together_with_a_transformer(
     flags = ["--transformer", gpt2, "--transformer-features", features, *FLAGS]
     ended = posvec_command("lm", "train", model, "--data", data, "-o", run, *flags)
     assert ended.code == 0, ended.err
+    assert "Loading" not in ended.err  # the bars of other libraries
     loaded = language_model.load(run)
     assert loaded.network.lstm.input_size == 16 + 8
     assert loaded.network.weight is loaded.network.lookup

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,14 +34,27 @@ def open_features(folder: str | Path, kind: str, words: Sequence[str], device: s
     if not folder.is_dir():
         raise ModelError(f"there is no folder {folder} with a transformer; save one there with save_pretrained")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, add_prefix_space=True)
-        model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval().to(device)
+        with _no_progress_bar(transformers):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, add_prefix_space=True)
+            model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval().to(device)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise ModelError(f"{folder} holds no transformer and tokenizer that can be loaded ({reason})") from error
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer in {folder} cannot tell words from pieces; save a fast one (tokenizer.json)")
     return Embeddings(model, tokenizer, words) if kind == "embeddings" else HiddenStates(model, tokenizer, words)
+
+
+@contextmanager
+def _no_progress_bar(transformers: Any) -> Iterator[None]:
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 class Embeddings:
