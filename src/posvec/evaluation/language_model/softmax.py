@@ -18,9 +18,10 @@ from torch import Tensor
 IGNORED = -1
 """A target that does not count: padding."""
 
-# Logits at a time: so many fit into the caches, and there are still enough rows for a fast product of matrices.
+# Logits at a time: so many fit into the caches; but fewer rows would make the products of matrices slow, and add to the
+# gradient of W, which is read and written for each block, too often.
 _LOGITS = 1 << 20
-_FEWEST_ROWS = 64
+_FEWEST_ROWS = 256
 
 
 def cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
