@@ -259,12 +259,13 @@ def test_the_learning_rate_falls_when_the_validation_loss_does_not(model: Path, 
     assert epochs[-1].lr < epochs[0].lr
 
 
-def test_the_test_figure_is_that_of_the_best_epoch(model: Path, data: Path, tmp_path: Path) -> None:
-    # A learning rate that does harm after a while; the figure must be the best epoch's, though.
-    trained = language_model.train(model, data, tmp_path / "run", **{**SMALL, "epochs": 6}, lr=60.0, lr_divisor=1.0)
-    best = trained.report.best_epoch
-    assert best < 6
-    alone = language_model.train(model, data, **{**SMALL, "epochs": best}, lr=60.0, lr_divisor=1.0)
+def test_the_test_figure_is_that_of_the_best_epoch(model: Path, data: Path) -> None:
+    # At a learning rate that often does harm the last epoch is seldom the best: some seed of ten shows it.
+    settings = {**SMALL, "lr": 200.0, "lr_divisor": 1.0}
+    runs = (language_model.train(model, data, **{**settings, "epochs": 4, "seed": seed}) for seed in range(10))
+    trained = next(run for run in runs if run.report.best_epoch < 4)
+    best, seed = trained.report.best_epoch, trained.report.config.seed
+    alone = language_model.train(model, data, **{**settings, "epochs": best, "seed": seed})
     assert alone.report.best_epoch == best
     assert trained.report.test_loss == alone.report.test_loss
 
