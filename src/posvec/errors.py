@@ -25,3 +25,7 @@ class UnknownWordError(PosvecError, KeyError):
 
 class TrainingError(PosvecError, ArithmeticError):
     """Training that cannot go on: values overflowed."""
+
+
+class DownloadError(PosvecError):
+    """Data that cannot be fetched, or that is not what was announced."""
