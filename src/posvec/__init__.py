@@ -20,6 +20,7 @@ _PUBLIC = {
     "Config": "posvec.config",
     "ConfigError": "posvec.errors",
     "CorpusError": "posvec.errors",
+    "DownloadError": "posvec.errors",
     "Model": "posvec.model",
     "ModelError": "posvec.errors",
     "PosvecError": "posvec.errors",
@@ -31,6 +32,7 @@ _PUBLIC = {
     "Vocabulary": "posvec.vocabulary",
     "WordVectors": "posvec.vectors",
     "convert": "posvec.formats",
+    "dataset_path": "posvec.datasets",
     "load": "posvec.pipeline",
     "load_vectors": "posvec.formats",
     "make_config": "posvec.config",
@@ -41,6 +43,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "CorpusError",
+    "DownloadError",
     "Model",
     "ModelError",
     "PosvecError",
@@ -52,6 +55,7 @@ __all__ = [
     "Vocabulary",
     "WordVectors",
     "convert",
+    "dataset_path",
     "load",
     "load_vectors",
     "make_config",
@@ -61,7 +65,16 @@ __all__ = [
 
 if TYPE_CHECKING:
     from posvec.config import Config, make_config
-    from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError, UnknownWordError
+    from posvec.datasets import dataset_path
+    from posvec.errors import (
+        ConfigError,
+        CorpusError,
+        DownloadError,
+        ModelError,
+        PosvecError,
+        TrainingError,
+        UnknownWordError,
+    )
     from posvec.formats import convert, load_vectors
     from posvec.model import Model
     from posvec.pipeline import load, resume, train

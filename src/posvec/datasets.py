@@ -1,129 +1,261 @@
-"""Named corpora. So far one, which every machine with Python already has: the documentation inside Python and NumPy."""
+"""Data by its name: embedded in posvec, or fetched once and kept in the cache folder, ready for use.
+
+Every dataset has a folder below ``data`` in the cache. ``dataset.json`` is written last: with it, the dataset is
+whole. Downloads wait in ``downloads`` until then, so that an interrupted fetch goes on where it stopped.
+"""
 
 from __future__ import annotations
 
-import ast
-import builtins
-import inspect
+import contextlib
+import difflib
+import fcntl
+import json
 import os
-import sysconfig
-import warnings
+import shutil
+import time
+import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
+from posvec import __version__
+from posvec.archives import unpack
+from posvec.atomic import replacing
+from posvec.cache import cache_folder, writing_to
+from posvec.catalogue import CATALOGUE, Entry
+from posvec.downloads import download, is_offline
+from posvec.dumps import NAME, find_dump
+from posvec.embedded import python_docs
+from posvec.errors import CorpusError, DownloadError
+from posvec.printing import format_size
 
-from posvec.errors import CorpusError
-from posvec.prose import sentences
+DATASETS: dict[str, Callable[[], Iterator[str]]] = {"python-docs": python_docs}
+"""Corpora that need no download."""
+
+_RECORD = "dataset.json"
+_DOWNLOADS = "downloads"
+
+
+class Display(Protocol):
+    """Shows how fetching goes."""
+
+    def stage(self, name: str) -> contextlib.AbstractContextManager[Callable[[float], None]]: ...
+
+    def note(self, text: str) -> None: ...
+
+
+class Quiet:
+    """A display that shows nothing."""
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
+        yield lambda share: None
+
+    def note(self, text: str) -> None: ...
 
 
 def dataset(name: str) -> Iterator[str]:
-    """The lines of a named corpus, one sentence each."""
+    """The lines of an embedded corpus, one sentence each."""
     if name not in DATASETS:
         raise CorpusError(f"there is no dataset {name!r}; choose from {', '.join(sorted(DATASETS))}")
     return DATASETS[name]()
 
 
-def python_docs() -> Iterator[str]:
-    """Sentences of the docstrings of the standard library and of NumPy, and of Python's reference (``help("for")``).
+def is_fetchable(name: str) -> bool:
+    """Whether ``dataset_path`` knows the name. A file of that name goes before."""
+    return name in CATALOGUE or NAME.fullmatch(name) is not None
 
-    The same installation gives the same sentences in the same order, each of them once. Source files are parsed, not
-    imported: importing all of the standard library would print a poem and open a web browser.
+
+def dataset_path(name: str, *, offline: bool = False, display: Display | None = None) -> Path:
+    """The file or folder of a dataset, fetched now if that was never done.
+
+    ``offline``, or POSVEC_OFFLINE=1, keeps it from being fetched. ``wikipedia:cs`` is the newest dump that is already
+    here, or if there is none, the newest there is.
     """
-    seen: set[str] = set()
-    for text in _python_texts():
-        for sentence in sentences(text):
-            if sentence not in seen:
-                seen.add(sentence)
-                yield sentence
-    if not seen:
+    return fetched_path(name) or fetch(name, offline=offline, display=display)
+
+
+def corpus_path(name: str, *, offline: bool = False, display: Display | None = None) -> Path:
+    """``dataset_path`` of what can be trained on."""
+    kind = CATALOGUE[name].kind if name in CATALOGUE else "corpus"
+    if kind != "corpus":
         raise CorpusError(
-            "the dataset python-docs is empty here: this Python has neither its sources nor docstrings; "
-            "use a corpus of your own"
+            f"{name} is not a corpus but data for {kind}; if you mean a file of it, see: posvec data path {name}"
         )
+    return dataset_path(name, offline=offline, display=display)
 
 
-DATASETS: dict[str, Callable[[], Iterator[str]]] = {"python-docs": python_docs}
+def fetched_path(name: str) -> Path | None:
+    """The file or folder of a dataset that was fetched, or None."""
+    _check_name(name)
+    folders = [_folder(name)]
+    if (dump := NAME.fullmatch(name)) and not dump["date"]:
+        folders = sorted(_folder(name).parent.glob(f"{_folder(name).name}-{'[0-9]' * 8}"), reverse=True)
+    return next((path for folder in folders if (path := _whole(folder)) is not None), None)
 
 
-# Folders without prose: tests, other people's packages, tables of characters.
-_SKIPPED = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__", "turtledemo", "encodings"}
-
-# Parts of NumPy whose documentation is compiled, not in its sources.
-_COMPILED = ("Generator", "RandomState", "SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-
-
-def _python_texts() -> Iterator[str]:
-    library = Path(sysconfig.get_path("stdlib"))
-    for file in _sources(library):
-        yield from _topics(file) if file == library / "pydoc_data" / "topics.py" else _docstrings(file)
-    # Shells put names of their own among the built-in ones; those are neither classes nor compiled.
-    built_in = (value for name, value in sorted(vars(builtins).items()) if not name.startswith("_"))
-    yield from _compiled_docstrings(value for value in built_in if inspect.isclass(value) or inspect.isbuiltin(value))
-    for file in _sources(Path(np.__file__).parent):
-        yield from _docstrings(file)
-    yield from _compiled_docstrings(value for _, value in sorted(vars(np).items()) if isinstance(value, np.ufunc))
-    yield from _compiled_docstrings(getattr(np.random, name) for name in _COMPILED if hasattr(np.random, name))
-
-
-def _sources(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(set(folders) - _SKIPPED)
-        yield from (Path(parent, name) for name in sorted(files) if name.endswith(".py"))
+def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display: Display | None = None) -> Path:
+    """Fetch a dataset and return its file or folder; one that is here is fetched again only with ``overwrite``."""
+    _check_name(name)
+    display = display or Quiet()
+    dump = NAME.fullmatch(name)
+    undated = dump is not None and not dump["date"]
+    if not overwrite and not undated and (path := fetched_path(name)) is not None:
+        return path
+    if offline or is_offline():
+        raise DownloadError(
+            f"{name} was not fetched yet, and offline mode forbids it; leave out --offline (or unset POSVEC_OFFLINE), "
+            f"and run: posvec data fetch {name}"
+        )
+    with _locked(_folder(name), display):
+        entry = CATALOGUE[name] if dump is None else find_dump(dump["language"], dump["date"], _folder(name))
+    if undated:  # so far only the name of the newest was found
+        _remove_if_empty(_folder(name))
+    return fetch_entry(entry, overwrite=overwrite, display=display)
 
 
-def _topics(file: Path) -> Iterator[str]:
-    """The texts of ``pydoc_data.topics``: one dictionary of strings."""
-    tree = _parsed(file)
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
-            for value in node.value.values:
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    yield value.value
+def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | None = None) -> Path:
+    """Fetch what an entry describes, of the catalogue or not."""
+    display = display or Quiet()
+    folder = _folder(entry.name)
+    with _locked(folder, display):
+        if not overwrite and (path := _whole(folder)) is not None:
+            return path  # another process was waited for
+        result = _make(entry, folder, _download(entry, folder, display), display)
+        record = {
+            "name": entry.name,
+            "path": result.name,
+            "size": _size(result),
+            "downloads": [each.url for each in entry.downloads],
+            "licence": entry.licence,
+            "citation": entry.citation,
+            "fetched": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "posvec": __version__,
+        }
+        with replacing(folder / _RECORD) as stream:
+            stream.write(json.dumps(record, indent=2).encode())
+        shutil.rmtree(folder / _DOWNLOADS, ignore_errors=True)
+        return result
 
 
-def _docstrings(file: Path) -> Iterator[str]:
-    """The docstrings of a source file in the order of the text, and the texts that NumPy hands to ``add_newdoc``."""
-    tree = _parsed(file)
-    nodes: list[ast.AST] = [tree] if tree else []
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node, clean=False) or ""
-        elif isinstance(node, ast.Expr):
-            yield from _new_docs(node.value)
-        # Only statements hold docstrings: to look into expressions as well would take as long again.
-        inner = [child for part in _BODIES for child in getattr(node, part, ())]
-        nodes.extend(reversed(inner))
+def _check_name(name: str) -> None:
+    if is_fetchable(name):
+        return
+    if name in DATASETS:
+        raise CorpusError(f"{name} is part of posvec and has no file; train on it by its name: posvec train {name} ...")
+    near = difflib.get_close_matches(name, [*CATALOGUE, *DATASETS, "wikipedia:en"], 3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise CorpusError(f"there is no dataset {name!r}; {hint}posvec data list shows all (and wikipedia:LANGUAGE)")
 
 
-_BODIES = ("body", "handlers", "orelse", "finalbody")
+def _folder(name: str) -> Path:
+    return cache_folder() / "data" / name.replace(":", "-")
 
 
-def _new_docs(call: ast.expr) -> Iterator[str]:
-    """The text in ``add_newdoc("module", "name", "text")`` or ``add_newdoc("module", "name", ("member", "text"))``."""
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.startswith("add_newdoc"):
-        for argument in call.args:
-            for node in ast.walk(argument):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    yield node.value
-
-
-def _parsed(file: Path) -> ast.Module | None:
-    """A source file as a tree; None if this Python cannot read it, as some files for other versions or systems."""
+def _whole(folder: Path) -> Path | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in other people's strings
-            return ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        record = json.loads((folder / _RECORD).read_text("utf-8"))
+        path = folder / str(record["path"])
+        return path if _size(path) == record["size"] else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _compiled_docstrings(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        members = [member for _, member in sorted(vars(value).items())] if inspect.isclass(value) else []
-        for item in (value, *members):
-            text = getattr(item, "__doc__", None)
-            if isinstance(text, str):
-                yield text
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, display: Display) -> Iterator[None]:
+    """Only one process at a time works in the folder; the system frees the lock however that process ends."""
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            display.note(f"Another process is fetching to {folder}; waiting for it.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        (folder / ".lock").unlink()
+        folder.rmdir()
+
+
+def _download(entry: Entry, folder: Path, display: Display) -> list[Path]:
+    places = sorted({urllib.parse.urlsplit(each.url).hostname or "" for each in entry.downloads})
+    large = f"{format_size(entry.size)} " if entry.size is not None else ""
+    display.note(f"Fetching {entry.name}: {large}from {', '.join(places)}, to be kept in {folder}")
+    paths: list[Path] = []
+    done = 0
+    with display.stage(f"fetching {entry.name}") as progress:
+        for item in entry.downloads:
+            path = folder / _DOWNLOADS / item.filename
+
+            def report(got: int, before: int = done) -> None:
+                if entry.size:
+                    progress(min(1.0, (before + got) / entry.size))
+
+            if not path.exists():  # else it was checked when it got its name
+                download(item, path, report, entry.name)
+            done += path.stat().st_size
+            paths.append(path)
+    return paths
+
+
+def _make(entry: Entry, folder: Path, downloads: list[Path], display: Display) -> Path:
+    """What is used, made of what was downloaded."""
+    stem = entry.name.replace(":", "-")
+    if entry.layout == "archive":
+        return _replace_folder(folder / stem, lambda new: [unpack(path, new) for path in downloads])
+    if entry.layout == "member":
+        unpacked = unpack(downloads[0], folder / _DOWNLOADS / "unpacked", lambda name: name == entry.member)
+        if not unpacked:
+            raise DownloadError(f"{entry.downloads[0].url} has no {entry.member} in it; it has changed at its source")
+        return _move(unpacked[0], folder / unpacked[0].name)
+    if entry.layout == "file":
+        return _move(downloads[0], folder / downloads[0].name)
+    from posvec.wikipedia import dump_paragraphs, section_paragraphs
+
+    with display.stage(f"unpacking {entry.name}") as progress:
+        if entry.layout == "sections":
+            return _write_text(section_paragraphs(downloads, progress), folder / f"{stem}.txt.zst")
+        return _write_text(dump_paragraphs(downloads, progress, display.note), folder / f"{stem}.txt.zst")
+
+
+def _move(path: Path, to: Path) -> Path:
+    with writing_to(to.parent):
+        return path.replace(to)
+
+
+def _replace_folder(folder: Path, fill: Callable[[Path], Any]) -> Path:
+    new, old = (folder.with_name(f".{kind}-{folder.name}") for kind in ("new", "old"))
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    fill(new)
+    with writing_to(folder.parent):
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def _write_text(paragraphs: Iterable[str], path: Path) -> Path:
+    import zstandard
+
+    empty = True
+    with replacing(path) as stream, zstandard.ZstdCompressor(3).stream_writer(stream, closefd=False) as text:
+        for paragraph in paragraphs:
+            empty = False
+            text.write(paragraph.encode("utf-8", "replace") + b"\n")
+        if empty:
+            raise CorpusError(f"there is no article in what was fetched for {path.name}; fetch another dump")
+    return path

@@ -46,6 +46,9 @@ class TerminalDisplay:
         yield lambda share: self._bar.update(task, completed=share)
         self._bar.remove_task(task)
 
+    def note(self, text: str) -> None:
+        self._bar.console.print(text, highlight=False)
+
     def on_block(self, progress: Progress) -> None:
         if self._training is None:
             self._training = self._bar.add_task("training", total=1.0, detail="")
@@ -57,7 +60,7 @@ class TerminalDisplay:
 
 
 class LineDisplay:
-    """One line per stage and epoch, and one every ten seconds of training."""
+    """One line per stage and epoch, and one every ten seconds of them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -70,18 +73,31 @@ class LineDisplay:
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[Callable[[float], None]]:
-        started = time.monotonic()
-        yield lambda share: None
+        started = self._last = time.monotonic()
+
+        def report(share: float) -> None:
+            if self._is_time():
+                self._print(f"{name}: {share:.0%}")
+
+        yield report
         self._print(f"{name}: done in {time.monotonic() - started:.1f} s")
 
+    def note(self, text: str) -> None:
+        self._print(text)
+
     def on_block(self, progress: Progress) -> None:
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
+        if self._is_time():
             self._print(f"training: {progress.share:6.1%}  {describe(progress)}")
 
     def on_epoch(self, progress: Progress) -> None:
         if progress.epochs > 1 or progress.validation_loss is not None:
             self._print(_epoch_line(progress))
+
+    def _is_time(self) -> bool:
+        is_time = time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES
+        if is_time:
+            self._last = time.monotonic()
+        return is_time
 
     def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)

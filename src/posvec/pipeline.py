@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from posvec.config import Config, make_config
 from posvec.corpus import Corpus, Source, open_corpus
-from posvec.datasets import DATASETS, dataset
+from posvec.datasets import DATASETS, Quiet, corpus_path, dataset, is_fetchable
+from posvec.datasets import Display as FetchingDisplay
 from posvec.encoding import EncodedCorpus, encode
 from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
@@ -28,10 +29,8 @@ from posvec.vocabulary import Vocabulary
 Result = TypeVar("Result")
 
 
-class Display(Callback, Protocol):
+class Display(FetchingDisplay, Callback, Protocol):
     """Shows how the work goes: the stages before training, and training itself."""
-
-    def stage(self, name: str) -> contextlib.AbstractContextManager[Callable[[float], None]]: ...
 
 
 def train(
@@ -51,7 +50,7 @@ def train(
 ) -> Model:
     """Train a model on a corpus.
 
-    ``corpus``: files, folders, globs, "-", the name of an embedded corpus, or an iterable of sentences or token lists.
+    ``corpus``: files, folders, globs, "-", the name of a dataset, or an iterable of sentences or token lists.
     ``model``: general, subword, positional or constrained; ``preset`` and ``settings`` change the defaults of
     :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder for the model, and for checkpoints while it
     trains. ``vocabulary``: one counted before. ``start``: a model to train further; its vocabulary grows by new words.
@@ -73,7 +72,7 @@ def train(
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
-    with open_source(corpus, config, custom) as opened:
+    with open_source(corpus, config, custom, display) as opened:
         counting, words = _timed(lambda: _vocabulary(opened, config, given, base, display))
         encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
         if not encoded.in_vocabulary:
@@ -110,7 +109,7 @@ def resume(
     if corpus is None:
         corpus = _sources(state, path)
     display = display or Silent()
-    with open_source(corpus, model.config, tokenizer) as opened:
+    with open_source(corpus, model.config, tokenizer, display) as opened:
         encoded = _encode(opened, model.vocabulary, model.config, display)
         if encoded.digest != state.corpus:
             raise ModelError(
@@ -123,8 +122,9 @@ def resume(
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
     """The vocabulary that a model trained on a corpus would have."""
     config = config or Config()
-    with open_source(corpus, config, None) as opened:
-        return _vocabulary(opened, config, None, None, display or Silent())
+    display = display or Silent()
+    with open_source(corpus, config, None, display) as opened:
+        return _vocabulary(opened, config, None, None, display)
 
 
 def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
@@ -132,19 +132,20 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
     return Model.load(path, verify)
 
 
-class Silent:
+class Silent(Quiet):
     """A display that shows nothing."""
-
-    @contextlib.contextmanager
-    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
-        yield lambda share: None
 
     def on_block(self, progress: object) -> None: ...
 
     def on_epoch(self, progress: object) -> None: ...
 
 
-def open_source(source: Source, config: Config, tokenizer: Callable[[str], Sequence[str]] | None = None) -> Corpus:
+def open_source(
+    source: Source,
+    config: Config,
+    tokenizer: Callable[[str], Sequence[str]] | None = None,
+    display: FetchingDisplay | None = None,
+) -> Corpus:
     """The text of a source as a model of this configuration reads it; also of an embedded corpus, by its name."""
     names: object = [source] if isinstance(source, str | Path) else source
     name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
@@ -152,8 +153,12 @@ def open_source(source: Source, config: Config, tokenizer: Callable[[str], Seque
         opened = open_corpus(dataset(name), config.text, tokenizer)
         opened.name, opened.paths = name, [name]
         return opened
-    if isinstance(names, list | tuple) and len(names) == 1 and isinstance(names[0], Path):
-        source = names[0]  # no list of sentences, then, and a missing one is named as such
+    if isinstance(source, str):
+        source = _fetched(source, display)
+    elif isinstance(names, list | tuple) and any(isinstance(each, Path) for each in names):
+        source = [_fetched(each, display) if isinstance(each, Path) else each for each in names]
+        if len(source) == 1:
+            source = source[0]  # no list of sentences, then, and a missing one is named as such
     return open_corpus(source, config.text, tokenizer)
 
 
@@ -178,6 +183,13 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[Path]:
         if not source.exists() and str(source) not in DATASETS:
             raise ModelError(f"the corpus {source} that {Path(model)} was being trained on is gone; put it back")
     return sources
+
+
+def _fetched(source: str | Path, display: FetchingDisplay | None) -> str | Path:
+    """The file of a dataset that can be fetched; anything else is itself."""
+    if not is_fetchable(str(source)) or Path(source).exists():
+        return source
+    return corpus_path(str(source), display=display)
 
 
 def _vocabulary(

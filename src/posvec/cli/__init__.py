@@ -8,7 +8,17 @@ from typing import NoReturn
 import click
 
 from posvec import __version__
-from posvec.cli import conversion, evaluation, export, inspection, interpretation, language_model, queries, training
+from posvec.cli import (
+    conversion,
+    data,
+    evaluation,
+    export,
+    inspection,
+    interpretation,
+    language_model,
+    queries,
+    training,
+)
 from posvec.errors import PosvecError
 
 
@@ -45,6 +55,6 @@ def commands() -> None:
     """Train, explore and evaluate word vectors that know where words stand."""
 
 
-for _module in (conversion, evaluation, export, inspection, interpretation, language_model, queries, training):
+for _module in (conversion, data, evaluation, export, inspection, interpretation, language_model, queries, training):
     for _command in _module.COMMANDS:
         commands.add_command(_command)

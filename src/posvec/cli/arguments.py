@@ -84,12 +84,12 @@ def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> I
 
 
 def sources(corpus: tuple[str, ...]) -> list[str | Path]:
-    """What was named on the command line, each known to be there."""
-    from posvec.datasets import DATASETS
+    """What was named on the command line, each known to be there or to be fetched."""
+    from posvec.datasets import DATASETS, is_fetchable
     from posvec.files import find_files
 
     for name in corpus:
-        if name != "-" and not (name in DATASETS and len(corpus) == 1):
+        if name != "-" and not (name in DATASETS and len(corpus) == 1) and not is_fetchable(name):
             find_files(name)
     return ["-" if name == "-" else Path(name) for name in corpus]
 

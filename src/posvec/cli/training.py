@@ -54,9 +54,9 @@ def train(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - or python-docs.
+    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - or the name of a dataset.
 
-    One sentence per line; - is standard input, python-docs an embedded corpus.
+    One sentence per line; - is standard input; posvec data list shows the names, such as wikipedia:cs.
     Press Ctrl-C to stop and save; posvec resume goes on.
     """
     from posvec.pipeline import train as run
