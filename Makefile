@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet
 TORCH ?= torch==2.13.0
 # What other libraries' tests need, one by one: pyproject.toml
-EXTRAS := oracles gensim spacy sentence-transformers torch sklearn hub lm transformers
+EXTRAS := oracles gensim spacy sentence-transformers torch sklearn hub lm transformers wiki
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
 SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi) CMakeLists.txt pyproject.toml
 

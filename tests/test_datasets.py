@@ -7,6 +7,7 @@ import json
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -231,6 +232,27 @@ def test_the_newest_dump_of_a_language_is_found_and_an_older_one_stays(
     ]
 
 
+def test_a_missing_parser_is_named_before_anything_large_is_fetched(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer_dump(server, monkeypatch, "20260101", {"cswiki-20260101-pages-articles.xml.bz2": b"x"})
+    monkeypatch.setitem(sys.modules, "wikitextparser", None)
+    with pytest.raises(posvec.PosvecError, match=r'pip install "posvec\[wiki\]"'):
+        dataset_path("wikipedia:cs")
+    assert [where for where, _ in server.requests if where.endswith("bz2")] == []
+
+
+def test_what_a_killed_process_left_behind_is_removed(
+    server: LocalServer, listed: Callable[..., Entry], cache: Path
+) -> None:
+    listed(server.offer("/f", b"text"))
+    folder = cache / "data" / "small"
+    folder.mkdir(parents=True)
+    (folder / ".posvec-0123456789ab.tmp").write_bytes(b"half")
+    assert dataset_path("small").read_bytes() == b"text"
+    assert not list(folder.glob(".posvec-*"))
+
+
 def test_dumps_that_are_not_there_are_a_sentence(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -282,8 +304,9 @@ def test_of_two_that_fetch_at_once_one_waits_for_the_other(server: LocalServer, 
     assert sum("waiting for it" in note for heard in displays for note in heard.notes) == 1
 
 
-def test_a_fetch_that_is_killed_goes_on_where_it_stopped(
-    server: LocalServer, posvec_process: Callable[..., subprocess.Popen[bytes]], cache: Path
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+def test_a_fetch_that_is_interrupted_goes_on_where_it_stopped(
+    server: LocalServer, posvec_process: Callable[..., subprocess.Popen[bytes]], cache: Path, kind: signal.Signals
 ) -> None:
     content = random.Random(1).randbytes(400_000)
     item = server.offer("/f", content)
@@ -298,8 +321,11 @@ def test_a_fetch_that_is_killed_goes_on_where_it_stopped(
     deadline = time.monotonic() + 20
     while not (part.exists() and part.stat().st_size == 200_000) and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(kind)
+    _, err = process.communicate(timeout=30)
+    if kind is signal.SIGINT:
+        assert process.returncode == 130
+        assert err.endswith(b"Interrupted; posvec data fetch small goes on where it stopped.\n")
     process = posvec_process("data", "fetch", "small", before=before)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
@@ -330,8 +356,28 @@ def test_a_name_is_trained_on_as_a_path_is(
     assert "30 words that cover 7,200 of 7,200 tokens" in ended.out
 
 
+def test_a_name_stands_for_questions_and_pairs(
+    server: LocalServer,
+    listed: Callable[..., Entry],
+    tmp_path: Path,
+    corpus: Path,
+    flags: list[str],
+    posvec_command: Any,
+) -> None:
+    assert posvec_command("train", corpus, "-o", tmp_path / "model", *flags).code == 0
+    # Sections that begin with spaces are how those of some languages are published.
+    listed(server.offer("/q.txt", b" : s\nkaran katek lodun mimol\n"), name="analogies:xx", kind="analogies")
+    listed(server.offer("/p.txt", b"karan katek 1\nlodun mimol 2\n"), name="pairs-xx", kind="similarity")
+    ended = posvec_command("evaluate", "analogy", tmp_path / "model", "analogies:xx", "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["sections"][0]["name"] == "s"
+    ended = posvec_command("evaluate", "similarity", tmp_path / "model", "pairs-xx")
+    assert ended.code == 0, ended.err
+    assert len(server.requests) == 2
+
+
 def test_a_set_of_questions_is_no_corpus(posvec_command: Any, tmp_path: Path) -> None:
-    ended = posvec_command("train", "analogies:en", "-o", tmp_path / "model")
+    ended = posvec_command("train", "wikipedia:cs", "analogies:en", "-o", tmp_path / "model")
     assert ended.code == 1
     assert ended.err.startswith("Error: analogies:en is not a corpus but data for analogies; ")
 

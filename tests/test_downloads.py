@@ -58,7 +58,9 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(
 def test_a_later_call_goes_on_where_an_earlier_one_gave_up(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     server.give("/f", whole(CONTENT, cut=300_000), status(500))
-    with pytest.raises(DownloadError, match=r"answers 500 .*; posvec data fetch wiki goes on where it stopped"):
+    with pytest.raises(
+        DownloadError, match=r"answers 500 .*; check the network: posvec data fetch wiki goes on where it stopped"
+    ):
         download(item, tmp_path / "f", name="wiki")
     assert names(tmp_path) == ["f.part"]
     server.give("/f", whole(CONTENT))
@@ -210,9 +212,11 @@ def test_a_busy_server_is_asked_again_when_it_says(
     monkeypatch.setattr("time.sleep", waited.append)
     item = server.offer("/f", CONTENT)
     server.give("/f", status(503, Retry_After=7), status(429), whole(CONTENT))
-    download(item, tmp_path / "f")
+    notes: list[str] = []
+    download(item, tmp_path / "f", note=notes.append)
     assert (tmp_path / "f").read_bytes() == CONTENT
     assert waited == [7.0, 0.01]
+    assert notes[0] == f"{item.url}: the server answers 503 Service Unavailable; trying again in 7 s."
 
 
 def test_a_server_that_falls_silent_is_left_and_asked_for_the_rest(

@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import tempfile
 import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
@@ -20,13 +21,14 @@ from typing import Any, Protocol
 
 from posvec import __version__
 from posvec.archives import unpack
-from posvec.atomic import replacing
+from posvec.atomic import TEMPORARY, replacing
 from posvec.cache import cache_folder, writing_to
 from posvec.catalogue import CATALOGUE, Entry
 from posvec.downloads import download, is_offline
 from posvec.dumps import NAME, find_dump
 from posvec.embedded import python_docs
 from posvec.errors import CorpusError, DownloadError
+from posvec.extras import need
 from posvec.printing import format_size
 
 DATASETS: dict[str, Callable[[], Iterator[str]]] = {"python-docs": python_docs}
@@ -77,19 +79,29 @@ def dataset_path(name: str, *, offline: bool = False, display: Display | None = 
 
 def corpus_path(name: str, *, offline: bool = False, display: Display | None = None) -> Path:
     """``dataset_path`` of what can be trained on."""
+    check_corpus(name)
+    return dataset_path(name, offline=offline, display=display)
+
+
+def check_corpus(name: str) -> None:
+    """Raises if the dataset is no text to train on."""
     kind = CATALOGUE[name].kind if name in CATALOGUE else "corpus"
     if kind != "corpus":
         raise CorpusError(
             f"{name} is not a corpus but data for {kind}; if you mean a file of it, see: posvec data path {name}"
         )
-    return dataset_path(name, offline=offline, display=display)
+
+
+def named_path(path: str | Path) -> Path:
+    """The file or folder of a dataset, if the path is the name of one and no file has it; else the path itself."""
+    return dataset_path(str(path)) if is_fetchable(str(path)) and not Path(path).exists() else Path(path)
 
 
 def fetched_path(name: str) -> Path | None:
     """The file or folder of a dataset that was fetched, or None."""
     _check_name(name)
     folders = [_folder(name)]
-    if (dump := NAME.fullmatch(name)) and not dump["date"]:
+    if _is_undated(name):
         folders = sorted(_folder(name).parent.glob(f"{_folder(name).name}-{'[0-9]' * 8}"), reverse=True)
     return next((path for folder in folders if (path := _whole(folder)) is not None), None)
 
@@ -98,29 +110,27 @@ def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display:
     """Fetch a dataset and return its file or folder; one that is here is fetched again only with ``overwrite``."""
     _check_name(name)
     display = display or Quiet()
-    dump = NAME.fullmatch(name)
-    undated = dump is not None and not dump["date"]
-    if not overwrite and not undated and (path := fetched_path(name)) is not None:
+    if not overwrite and not _is_undated(name) and (path := fetched_path(name)) is not None:
         return path
     if offline or is_offline():
         raise DownloadError(
             f"{name} was not fetched yet, and offline mode forbids it; leave out --offline (or unset POSVEC_OFFLINE), "
             f"and run: posvec data fetch {name}"
         )
-    with _locked(_folder(name), display):
-        entry = CATALOGUE[name] if dump is None else find_dump(dump["language"], dump["date"], _folder(name))
-    if undated:  # so far only the name of the newest was found
-        _remove_if_empty(_folder(name))
-    return fetch_entry(entry, overwrite=overwrite, display=display)
+    return fetch_entry(CATALOGUE.get(name) or _find_dump(name, display), overwrite=overwrite, display=display)
 
 
 def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | None = None) -> Path:
     """Fetch what an entry describes, of the catalogue or not."""
     display = display or Quiet()
     folder = _folder(entry.name)
+    if entry.layout == "dump":
+        need("wikitextparser", "wiki")  # said before hours of fetching, not after
     with _locked(folder, display):
         if not overwrite and (path := _whole(folder)) is not None:
             return path  # another process was waited for
+        for leftover in folder.glob(f"{TEMPORARY}*"):  # of a process that was killed
+            leftover.unlink()
         result = _make(entry, folder, _download(entry, folder, display), display)
         record = {
             "name": entry.name,
@@ -146,6 +156,18 @@ def _check_name(name: str) -> None:
     near = difflib.get_close_matches(name, [*CATALOGUE, *DATASETS, "wikipedia:en"], 3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise CorpusError(f"there is no dataset {name!r}; {hint}posvec data list shows all (and wikipedia:LANGUAGE)")
+
+
+def _is_undated(name: str) -> bool:
+    dump = NAME.fullmatch(name)
+    return dump is not None and not dump["date"]
+
+
+def _find_dump(name: str, display: Display) -> Entry:
+    dump = NAME.fullmatch(name)
+    assert dump
+    with tempfile.TemporaryDirectory(prefix="posvec-") as folder:
+        return find_dump(dump["language"], dump["date"], Path(folder), display.note)
 
 
 def _folder(name: str) -> Path:
@@ -183,12 +205,6 @@ def _locked(folder: Path, display: Display) -> Iterator[None]:
         os.close(lock)
 
 
-def _remove_if_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        (folder / ".lock").unlink()
-        folder.rmdir()
-
-
 def _download(entry: Entry, folder: Path, display: Display) -> list[Path]:
     places = sorted({urllib.parse.urlsplit(each.url).hostname or "" for each in entry.downloads})
     large = f"{format_size(entry.size)} " if entry.size is not None else ""
@@ -204,7 +220,7 @@ def _download(entry: Entry, folder: Path, display: Display) -> list[Path]:
                     progress(min(1.0, (before + got) / entry.size))
 
             if not path.exists():  # else it was checked when it got its name
-                download(item, path, report, entry.name)
+                download(item, path, report, display.note, entry.name)
             done += path.stat().st_size
             paths.append(path)
     return paths

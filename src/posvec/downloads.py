@@ -26,7 +26,7 @@ from posvec.printing import format_size
 
 TIMEOUT = 60.0
 """Seconds without a byte after which a connection is given up."""
-WAITS = (1.0, 4.0, 15.0, 30.0)
+WAITS = (1.0, 3.0, 10.0)
 """Seconds before each further attempt, where one has brought nothing; one that brought something starts over."""
 _LONGEST_WAIT = 120.0  # a server may ask for more time, up to this
 _BLOCK = 1 << 18
@@ -38,12 +38,19 @@ def is_offline() -> bool:
     return os.environ.get("POSVEC_OFFLINE", "").lower() not in ("", "0", "no", "false")
 
 
-def download(item: Download, path: Path, progress: Callable[[int], None] = lambda got: None, name: str = "") -> None:
-    """Fetch a file to ``path``; ``progress`` hears how many bytes of it are there.
+def download(
+    item: Download,
+    path: Path,
+    progress: Callable[[int], None] = lambda got: None,
+    note: Callable[[str], None] = lambda text: None,
+    name: str = "",
+) -> None:
+    """Fetch a file to ``path``.
 
-    ``name`` is what the user asked for, to be told how to go on.
+    ``progress`` hears how many bytes of it are there, ``note`` why and how long it waits. ``name`` is what the user
+    asked for, to be told how to go on.
     """
-    part = _Part(item, path, f"; posvec data fetch {name} goes on where it stopped" if name else "")
+    part = _Part(item, path, f"; check the network: posvec data fetch {name} goes on where it stopped" if name else "")
     failures = 0
     while True:
         before = part.size
@@ -54,14 +61,17 @@ def download(item: Download, path: Path, progress: Callable[[int], None] = lambd
             failures = 1 if part.size > before else failures + 1
             if failures > len(WAITS):
                 raise DownloadError(f"{item.url}: {error}{part.remedy}") from error
-            time.sleep(min(max(WAITS[failures - 1], error.wait), _LONGEST_WAIT))
+            wait = min(max(WAITS[failures - 1], error.wait), _LONGEST_WAIT)
+            note(f"{item.url}: {error}; trying again in {wait:g} s.")
+            time.sleep(wait)
     part.finish()
 
 
-def download_text(url: str, name: str, folder: Path) -> str:
+def download_text(url: str, folder: Path, note: Callable[[str], None], name: str) -> str:
     """A small text file from the network, which leaves nothing in the folder."""
-    path = folder / urllib.parse.urlsplit(url).path.rsplit("/", 1)[-1]
-    download(Download(url), path, name=name)
+    item = Download(url)
+    path = folder / item.filename
+    download(item, path, note=note, name=name)
     try:
         return path.read_text("utf-8", "replace")
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,22 @@ SITE = "https://dumps.wikimedia.org"
 NAME = re.compile(r"wikipedia:(?P<language>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?::(?P<date>\d{8}))?")
 
 
-def find_dump(language: str, date: str | None, folder: Path) -> Entry:
+def find_dump(language: str, date: str | None, folder: Path, note: Callable[[str], None] = lambda text: None) -> Entry:
     """The dump of a language and day, or the newest one, with the sizes and checksums that its site gives.
 
     ``folder`` takes what has to be fetched to find out, for a moment.
     """
     wiki = f"{language.replace('-', '_')}wiki"
     asked = f"wikipedia:{language}" + (f":{date}" if date else "")
+
+    def text_of(url: str) -> str:
+        return download_text(url, folder, note, asked)
+
     if date is None:
-        date = _newest(wiki, asked, folder)
+        date = _newest(wiki, asked, text_of)
     url = f"{SITE}/{wiki}/{date}/dumpstatus.json"
     try:
-        files = _files(json.loads(download_text(url, asked, folder)))
+        files = _files(json.loads(text_of(url)))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise DownloadError(f"{url} is not the list of files that was expected ({error}); try another date") from error
     whole = f"{wiki}-{date}-pages-articles.xml.bz2"
@@ -47,10 +52,10 @@ def find_dump(language: str, date: str | None, folder: Path) -> Entry:
     )
 
 
-def _newest(wiki: str, asked: str, folder: Path) -> str:
+def _newest(wiki: str, asked: str, text_of: Callable[[str], str]) -> str:
     """The date in the names of the files that the list of the newest ones has."""
     url = f"{SITE}/{wiki}/latest/{wiki}-latest-sha1sums.txt"
-    found = re.search(rf"\b{wiki}-(\d{{8}})-pages-articles", download_text(url, asked, folder))
+    found = re.search(rf"\b{wiki}-(\d{{8}})-pages-articles", text_of(url))
     if not found:
         raise DownloadError(f"{url} names no file of articles; give a date: {asked}:YYYYMMDD")
     return found[1]

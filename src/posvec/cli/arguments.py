@@ -85,11 +85,13 @@ def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> I
 
 def sources(corpus: tuple[str, ...]) -> list[str | Path]:
     """What was named on the command line, each known to be there or to be fetched."""
-    from posvec.datasets import DATASETS, is_fetchable
+    from posvec.datasets import DATASETS, check_corpus, is_fetchable
     from posvec.files import find_files
 
     for name in corpus:
-        if name != "-" and not (name in DATASETS and len(corpus) == 1) and not is_fetchable(name):
+        if is_fetchable(name) and not Path(name).exists():
+            check_corpus(name)
+        elif name != "-" and not (name in DATASETS and len(corpus) == 1):
             find_files(name)
     return ["-" if name == "-" else Path(name) for name in corpus]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -62,7 +65,7 @@ def fetch(names: tuple[str, ...], overwrite: bool, offline: bool, quiet: bool) -
     from posvec.datasets import fetch as run
 
     for name in names:
-        with displayed(quiet) as (display, _):
+        with _interruptible(name), displayed(quiet) as (display, _):
             path = run(name, overwrite=overwrite, offline=offline, display=display)
         click.echo(path)
 
@@ -75,12 +78,21 @@ def path(name: str, offline: bool, quiet: bool) -> None:
     """Print the file or folder of NAME, fetched first if it is not here."""
     from posvec.datasets import dataset_path
 
-    with displayed(quiet) as (display, _):
+    with _interruptible(name), displayed(quiet) as (display, _):
         found = dataset_path(name, offline=offline, display=display)
     click.echo(found)
 
 
 COMMANDS = (data,)
+
+
+@contextmanager
+def _interruptible(name: str) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted; posvec data fetch {name} goes on where it stopped.", err=True)
+        sys.exit(130)
 
 
 def _describe(names: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -49,8 +49,10 @@ def told(invalid: int) -> str:
 
 
 def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """One path or several, as a list."""
-    return [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    """One path or several, as a list; the name of a dataset stands for its file, fetched if need be."""
+    from posvec.datasets import named_path
+
+    return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
 
 
 def _decode(line: bytes) -> str:
