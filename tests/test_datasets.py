@@ -21,7 +21,7 @@ import posvec
 from local_server import LocalServer, local_server, stalled, status, whole
 from posvec import datasets, downloads, dumps
 from posvec.catalogue import CATALOGUE, Download, Entry, Kind, Layout
-from posvec.datasets import corpus_path, dataset_path, fetch, fetch_entry, fetched_path
+from posvec.datasets import corpus_path, dataset_path, fetch, fetch_entry, fetched_names, fetched_path
 from posvec.errors import CorpusError, DownloadError
 from posvec.files import read_blocks
 from test_archives import FILES, make_tar, make_zip
@@ -226,6 +226,7 @@ def test_the_newest_dump_of_a_language_is_found_and_an_older_one_stays(
     assert text_of(new) == "Kus 1.\nKus 2.\nKus 10.\n"
     assert dataset_path("wikipedia:cs") == new
     assert dataset_path("wikipedia:cs:20260101") == old
+    assert fetched_names() == ["wikipedia:cs:20260101", "wikipedia:cs:20260201"]
     assert sorted(path.name for path in (cache / "data").iterdir()) == [
         "wikipedia-cs-20260101",
         "wikipedia-cs-20260201",

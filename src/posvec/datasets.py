@@ -106,6 +106,11 @@ def fetched_path(name: str) -> Path | None:
     return next((path for folder in folders if (path := _whole(folder)) is not None), None)
 
 
+def fetched_names() -> list[str]:
+    """The names of all datasets that are here."""
+    return [str(_record(folder)["name"]) for folder in sorted(_folder("").glob("*")) if _whole(folder) is not None]
+
+
 def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display: Display | None = None) -> Path:
     """Fetch a dataset and return its file or folder; one that is here is fetched again only with ``overwrite``."""
     _check_name(name)
@@ -176,11 +181,15 @@ def _folder(name: str) -> Path:
 
 def _whole(folder: Path) -> Path | None:
     try:
-        record = json.loads((folder / _RECORD).read_text("utf-8"))
+        record = _record(folder)
         path = folder / str(record["path"])
         return path if _size(path) == record["size"] else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / _RECORD).read_text("utf-8")))
 
 
 def _size(path: Path) -> int:

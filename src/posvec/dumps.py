@@ -13,6 +13,8 @@ from posvec.downloads import download_text
 from posvec.errors import DownloadError
 
 SITE = "https://dumps.wikimedia.org"
+LICENCE = "CC BY-SA, https://dumps.wikimedia.org/legal.html"
+CITATION = "Wikimedia Foundation, Wikimedia Downloads, https://dumps.wikimedia.org"
 NAME = re.compile(r"wikipedia:(?P<language>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?::(?P<date>\d{8}))?")
 
 
@@ -46,8 +48,8 @@ def find_dump(language: str, date: str | None, folder: Path, note: Callable[[str
         "corpus",
         f"the Wikipedia {wiki} of {date}",
         tuple(_download(f"{SITE}/{wiki}/{date}/{name}", files[name]) for name in names),
-        "CC BY-SA, https://dumps.wikimedia.org/legal.html",
-        "Wikimedia Foundation, Wikimedia Downloads, https://dumps.wikimedia.org",
+        LICENCE,
+        CITATION,
         "dump",
     )
 

@@ -44,7 +44,7 @@ def dump_paragraphs(
 def section_paragraphs(paths: Sequence[Path], progress: Report = lambda share: None) -> Iterator[str]:
     """The paragraphs of gensim-data's Wikipedia: a gz file in parts; a line is an article, with texts of sections.
 
-    Titles are left out, of articles and of sections, as the paper does.
+    Titles are left out, of articles and of sections: they are no sentences.
     """
     for number, line in enumerate(_gz_lines(paths, progress), 1):
         try:

@@ -97,16 +97,18 @@ def _interruptible(name: str) -> Iterator[None]:
 
 def _describe(names: tuple[str, ...]) -> list[dict[str, Any]]:
     from posvec.catalogue import CATALOGUE
-    from posvec.datasets import fetched_path
+    from posvec.datasets import fetched_names, fetched_path
+    from posvec.dumps import CITATION, LICENCE
 
     described = []
-    for name in names or CATALOGUE:
+    for name in names or dict.fromkeys([*fetched_names(), *CATALOGUE]):
         here = fetched_path(name)
         if name in CATALOGUE:
             entry = CATALOGUE[name]
             about = dataclasses.asdict(entry) | {"size": entry.size}
         else:
-            about = {"name": name, "kind": "corpus", "about": "a Wikipedia dump", "size": None}
+            about = {"name": name, "kind": "corpus", "about": "a Wikipedia", "size": None}
+            about |= {"licence": LICENCE, "citation": CITATION}
         described.append({**about, "path": str(here) if here else None})
     if not names:
         corpus: dict[str, Any] = {"kind": "corpus", "size": None, "path": None}
