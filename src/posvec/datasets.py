@@ -108,7 +108,9 @@ def fetched_path(name: str) -> Path | None:
 
 def fetched_names() -> list[str]:
     """The names of all datasets that are here."""
-    return [str(_record(folder)["name"]) for folder in sorted(_folder("").glob("*")) if _whole(folder) is not None]
+    folders = sorted(_folder("").glob("*"))
+    names = [str(_record(folder).get("name")) for folder in folders if _whole(folder) is not None]
+    return [name for name in names if is_fetchable(name)]
 
 
 def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display: Display | None = None) -> Path:
