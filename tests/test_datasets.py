@@ -377,6 +377,31 @@ def test_a_name_stands_for_questions_and_pairs(
     assert len(server.requests) == 2
 
 
+def test_a_name_stands_for_the_texts_of_language_models(
+    server: LocalServer,
+    listed: Callable[..., Entry],
+    tmp_path: Path,
+    corpus: Path,
+    lines: list[str],
+    flags: list[str],
+    posvec_command: Any,
+) -> None:
+    pytest.importorskip("torch")
+    assert posvec_command("train", corpus, "-o", tmp_path / "model", *flags).code == 0
+    text = "\n".join(lines[:100]).encode()
+    files = {
+        f"en-{language}/1m-mono/{part}.in": text for language in ("cs", "de") for part in ("train", "test", "finaltest")
+    }
+    listed(server.offer("/icml14.tar.bz2", make_tar(tmp_path / "a", files).read_bytes()), layout="archive")
+    run = ["lm", "train", tmp_path / "model", "--data", "small", "-o", tmp_path / "run", "--epochs", 1, "--hidden", 16]
+    ended = posvec_command(*run)
+    assert ended.code == 1
+    assert "has texts in cs, de; choose one with language" in ended.err
+    ended = posvec_command(*run, "--language", "cs")
+    assert ended.code == 0, ended.err
+    assert len(server.requests) == 1
+
+
 def test_a_set_of_questions_is_no_corpus(posvec_command: Any, tmp_path: Path) -> None:
     ended = posvec_command("train", "wikipedia:cs", "analogies:en", "-o", tmp_path / "model")
     assert ended.code == 1

@@ -92,9 +92,10 @@ def check_corpus(name: str) -> None:
         )
 
 
-def named_path(path: str | Path) -> Path:
+def named_path(path: str | os.PathLike[str]) -> Path:
     """The file or folder of a dataset, if the path is the name of one and no file has it; else the path itself."""
-    return dataset_path(str(path)) if is_fetchable(str(path)) and not Path(path).exists() else Path(path)
+    path = Path(path)
+    return dataset_path(str(path)) if is_fetchable(str(path)) and not path.exists() else path
 
 
 def fetched_path(name: str) -> Path | None:

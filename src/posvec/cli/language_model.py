@@ -39,7 +39,8 @@ def lm() -> None:
     "--data",
     required=True,
     type=_path,
-    help="folder of train.txt, valid.txt and test.txt (or compressed), of WikiText, or of Botha and Blunsom's texts",
+    help="folder of train.txt, valid.txt and test.txt (or compressed), of WikiText, or of Botha and Blunsom's texts; "
+    "the name botha-blunsom fetches these",
 )
 @click.option("-o", "--output", required=True, type=_path, help="folder to save the language model in")
 @click.option("--language", help="which language of the data, if it has several: cs, de, en, es, fr, ru")

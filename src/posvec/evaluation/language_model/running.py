@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from posvec.datasets import named_path
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.evaluation.language_model.config import LanguageModelConfig
 from posvec.evaluation.language_model.data import Texts, read_texts
@@ -41,9 +42,10 @@ def train(
 ) -> LanguageModel:
     """Train a language model on the vectors of a model and measure its perplexity.
 
-    ``data`` is a folder or archive as :mod:`.data` describes them. With ``output``, a checkpoint is saved there after
-    every epoch and on Ctrl-C, for :func:`resume`. ``transformer`` is a local Hugging Face folder whose hidden states or
-    embeddings stand beside the vectors. Runs of the same ``name`` are taken for seeds of one another.
+    ``data`` is a folder or archive as :mod:`.data` describes them, or the name of a dataset. With ``output``, a
+    checkpoint is saved there after every epoch and on Ctrl-C, for :func:`resume`. ``transformer`` is a local Hugging
+    Face folder whose hidden states or embeddings stand beside the vectors. Runs of the same ``name`` are taken for
+    seeds of one another.
     """
     torch = need("torch", "lm")
     from posvec.evaluation.language_model.network import Network
@@ -55,7 +57,8 @@ def train(
         check_output(output, overwrite)
     source = "" if isinstance(model, (Model, WordVectors)) else str(Path(model).absolute())
     loaded = model if isinstance(model, (Model, WordVectors)) else Model.load(model)
-    texts = read_texts(Path(data), config, language)
+    data = named_path(data)
+    texts = read_texts(data, config, language)
     table, coverage = lookup_table(texts.words, loaded, config)
     features = None
     if transformer is not None:
@@ -63,7 +66,7 @@ def train(
     report = LanguageModelReport(
         name or _name(config, loaded, source),
         source,
-        str(Path(data).absolute()),
+        str(data.absolute()),
         language,
         str(Path(transformer).absolute()) if transformer else None,
         len(texts.words),
@@ -95,7 +98,7 @@ def resume(
     if saved.progress is None:
         raise ModelError(f"the training of {path} is over; train another one with more epochs")
     report, place = saved.report, _device(device)
-    texts = read_texts(Path(data or report.data), report.config, report.language)
+    texts = read_texts(named_path(data or report.data), report.config, report.language)
     if texts.digest != report.digest:
         raise CorpusError(
             f"{data or report.data} is not the text that {path} was trained on; restore it, or train from the start"
