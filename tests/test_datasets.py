@@ -221,7 +221,7 @@ def test_the_newest_dump_of_a_language_is_found_and_an_older_one_stays(
         for number, first in ((2, 10), (1, 1), (10, 100))
     }
     offer_dump(server, monkeypatch, "20260201", pieces)
-    assert dataset_path("wikipedia:cs") == old
+    assert dataset_path("wikipedia:cs") == fetch("wikipedia:cs", offline=True) == old
     new = fetch("wikipedia:cs")
     assert text_of(new) == "Kus 1.\nKus 2.\nKus 10.\n"
     assert dataset_path("wikipedia:cs") == new

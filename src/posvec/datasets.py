@@ -118,12 +118,14 @@ def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display:
     """Fetch a dataset and return its file or folder; one that is here is fetched again only with ``overwrite``."""
     _check_name(name)
     display = display or Quiet()
-    if not overwrite and not _is_undated(name) and (path := fetched_path(name)) is not None:
-        return path
-    if offline or is_offline():
+    offline = offline or is_offline()
+    here = None if overwrite else fetched_path(name)
+    if here is not None and (offline or not _is_undated(name)):
+        return here
+    if offline:
         raise DownloadError(
-            f"{name} was not fetched yet, and offline mode forbids it; leave out --offline (or unset POSVEC_OFFLINE), "
-            f"and run: posvec data fetch {name}"
+            f"{name} would have to be fetched, and offline mode forbids it; leave out --offline (or unset "
+            f"POSVEC_OFFLINE), and run: posvec data fetch {name}"
         )
     return fetch_entry(CATALOGUE.get(name) or _find_dump(name, display), overwrite=overwrite, display=display)
 
