@@ -92,8 +92,6 @@ _CORPORA = (
     ),
 )
 
-_FASTTEXT = "https://dl.fbaipublicfiles.com/fasttext/word-analogies"
-_GRAVE = "Grave et al. 2018, Learning Word Vectors for 157 Languages, LREC"
 _GITHUB = "https://raw.githubusercontent.com"
 
 
@@ -158,10 +156,21 @@ _ANALOGIES = (
         "Venekoski and Vankka 2017, Finnish Resources for Evaluating Language Model Semantics, NoDaLiDa",
         "see https://github.com/venekoski/FinSemEvl",
     ),
-    _analogies("fr", "French analogies", f"{_FASTTEXT}/questions-words-fr.txt", 1_073_616, _GRAVE,
-               "see https://fasttext.cc/docs/en/crawl-vectors.html"),
-    _analogies("hi", "Hindi analogies", f"{_FASTTEXT}/questions-words-hi.txt", 2_213_485, _GRAVE,
-               "see https://fasttext.cc/docs/en/crawl-vectors.html"),
+    *(
+        _analogies(
+            language,
+            f"{spelled} analogies",
+            f"https://dl.fbaipublicfiles.com/fasttext/word-analogies/questions-words-{language}.txt",
+            size,
+            "Grave et al. 2018, Learning Word Vectors for 157 Languages, LREC",
+            "see https://fasttext.cc/docs/en/crawl-vectors.html",
+        )
+        for language, spelled, size in (
+            ("fr", "French", 1_073_616),
+            ("hi", "Hindi", 2_213_485),
+            ("pl", "Polish", 825_883),
+        )
+    ),
     _analogies(
         "it",
         "Google's analogies in Italian, archived",
@@ -170,8 +179,6 @@ _ANALOGIES = (
         "Berardi, Esuli and Marcheggiani 2015, Word Embeddings Go to Italy, IIR",
         "see https://web.archive.org/web/2017/http://hlt.isti.cnr.it/wordembeddings/",
     ),
-    _analogies("pl", "Polish analogies", f"{_FASTTEXT}/questions-words-pl.txt", 825_883, _GRAVE,
-               "see https://fasttext.cc/docs/en/crawl-vectors.html"),
     _analogies(
         "pt",
         "Google's analogies in Portuguese",
@@ -204,7 +211,7 @@ _ANALOGIES = (
         "Chen et al. 2015, Joint Learning of Character and Word Embeddings, IJCAI",
         "see https://github.com/Leonard-Xu/CWE",
     ),
-)  # fmt: skip
+)
 
 
 def _similarity(
