@@ -13,7 +13,7 @@ SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi) 
 .PHONY: test demo lint format bench clean
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
