@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "levels.hpp"
+#include "quantization.hpp"
 #include "sampling.hpp"
 
 namespace nb = nanobind;
@@ -192,6 +193,15 @@ void mean_rows(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> table, Ids
     }
 }
 
+void find_nearest(Array<const float, 3> rows, Array<const float, 3> codebook, Array<std::uint8_t, 2> codes) {
+    require(rows.shape(1) == codebook.shape(0) && rows.shape(2) == codebook.shape(2), "rows do not fit the codebook");
+    require(codes.shape(0) == rows.shape(0) && codes.shape(1) == rows.shape(1), "codes do not fit rows");
+    require(codebook.shape(1) >= 1 && codebook.shape(1) <= 256, "a code of one byte tells 256 centroids apart");
+    nb::gil_scoped_release release;
+    nearest_centroids(rows.data(), rows.shape(0), codebook.data(), codebook.shape(0), codebook.shape(1),
+                      codebook.shape(2), codes.data());
+}
+
 nb::ndarray<nb::numpy, std::uint32_t> copied(const std::vector<std::uint32_t> &values, std::size_t columns = 0) {
     auto *data = new std::uint32_t[values.size() + 1];
     std::copy(values.begin(), values.end(), data);
@@ -252,6 +262,7 @@ NB_MODULE(_kernel, m) {
     bind_trainer<double>(m, "DoubleTrainer", "DoubleWorkspace");
     m.def("mean_rows", &mean_rows, nb::arg("table"), nb::arg("row_begin"), nb::arg("rows"), nb::arg("begin"),
           nb::arg("end"), nb::arg("means").noconvert());
+    m.def("nearest_centroids", &find_nearest, nb::arg("rows"), nb::arg("codebook"), nb::arg("codes").noconvert());
     m.attr("PAD") = kPad;
     m.def("cpu_levels", [] {
         std::vector<std::string> names;

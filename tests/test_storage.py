@@ -95,7 +95,7 @@ def test_config_json_lists_files_with_size_and_checksum(tmp_path: Path) -> None:
 
     save(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text("utf-8"))
-    assert (config["format"], config["format_version"]) == ("posvec", FORMAT_VERSION)
+    assert (config["format"], config["format_version"]) == ("posvec", 1)
     for name, entry in config["files"].items():
         content = (tmp_path / "model" / entry["name"]).read_bytes()
         assert entry["name"].startswith(name.split(".")[0] + "-")
@@ -373,7 +373,7 @@ def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 def test_a_newer_format_asks_to_upgrade(tmp_path: Path) -> None:
     save(tmp_path / "model")
     edit_config(tmp_path / "model", lambda config: config.update(format_version=FORMAT_VERSION + 1, files="elsewhere"))
-    with pytest.raises(ModelError, match=r"was written by a newer posvec \(format 2, .*; upgrade posvec"):
+    with pytest.raises(ModelError, match=r"was written by a newer posvec \(format 3, .*; upgrade posvec"):
         load_folder(tmp_path / "model")
 
 

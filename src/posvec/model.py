@@ -21,6 +21,7 @@ from posvec.config import Config
 from posvec.errors import ModelError, PosvecError
 from posvec.initializers import initialize
 from posvec.neighbors import best
+from posvec.quantization import Compression, Table, checked, restore, tensors_of
 from posvec.reports import TrainingReport, TrainingState
 from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
 from posvec.subwords import SubwordRows, build_rows, saved_rows
@@ -57,12 +58,13 @@ class Model:
         config: Config,
         vocabulary: Vocabulary,
         rows: SubwordRows,
-        input_vectors: Floats,
-        output_vectors: Floats,
+        input_vectors: Table,
+        output_vectors: Table,
         positional_vectors: Floats,
         report: TrainingReport | None = None,
         state: TrainingState | None = None,
         origin: Folder | None = None,
+        compression: Compression | None = None,
     ) -> None:
         self.config = config
         self.vocabulary = vocabulary
@@ -75,6 +77,8 @@ class Model:
         """Where training stands if it was interrupted, else None."""
         self.origin = origin
         """The folder that the model was loaded from, if it was; its tables are those of the files, then."""
+        self.compression = compression
+        """How the model was made smaller, if it was: see :mod:`posvec.compression`."""
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
@@ -104,26 +108,40 @@ class Model:
                         f"a model keeps its {name} when it is trained further: it has {value}, so leave out "
                         f"{name}={getattr(now, name)}"
                     )
+        input_vectors, output_vectors = self.trained_tables()
         grown = Model.create(config, vocabulary, self.rows.bucket_ids)
+        new_input, new_output = grown.trained_tables()
         places = np.array([vocabulary.index[word] for word in self.vocabulary.words])
         old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)
-        grown.input_vectors[places] = self.input_vectors[:old]
-        grown.input_vectors[new : new + buckets] = self.input_vectors[old:]
-        grown.output_vectors[places] = self.output_vectors
+        new_input[places] = input_vectors[:old]
+        new_input[new : new + buckets] = input_vectors[old:]
+        new_output[places] = output_vectors
         grown.positional_vectors[:] = self.positional_vectors
         return grown
 
     def trainable(self) -> Model:
         """This model if its tables can be written, else a copy in memory: a loaded model is mapped read-only."""
-        if is_padded(self.input_vectors) and self.input_vectors.flags.writeable:
+        before = self.trained_tables()
+        if is_padded(before[0]) and before[0].flags.writeable:
             return self
-        input_vectors = padded_table(*self.input_vectors.shape)
-        output_vectors = padded_table(*self.output_vectors.shape)
-        input_vectors[:], output_vectors[:] = self.input_vectors, self.output_vectors
+        input_vectors, output_vectors = (padded_table(*table.shape) for table in before)
+        input_vectors[:], output_vectors[:] = before
         positional = self.positional_vectors.copy()
         return Model(
             self.config, self.vocabulary, self.rows, input_vectors, output_vectors, positional, self.report, self.state
         )
+
+    @property
+    def has_outputs(self) -> bool:
+        """Whether there are output vectors, which masked words are predicted by; compression can leave them out."""
+        return self.compression is None or not self.compression.vectors_only
+
+    def trained_tables(self) -> tuple[Floats, Floats]:
+        """The input and the output vectors as training needs them; ModelError if the model is compressed."""
+        tables = self.input_vectors, self.output_vectors
+        if self.compression or not isinstance(tables[0], np.ndarray) or not isinstance(tables[1], np.ndarray):
+            raise ModelError("a compressed model cannot be trained further; train the one that it was made from")
+        return tables[0], tables[1]
 
     # ---- what the model knows ---------------------------------------------------------------------------------
 
@@ -280,8 +298,8 @@ class Model:
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Save as a folder: config.json, vocabulary.txt and model.safetensors, replaced as one or not at all."""
         tensors: dict[str, NDArray[Any]] = {
-            "input_vectors": self.input_vectors,
-            "output_vectors": self.output_vectors,
+            **tensors_of("input_vectors", self.input_vectors),
+            **tensors_of("output_vectors", self.output_vectors),
             "positional_vectors": self.positional_vectors,
             "bucket_ids": self.rows.bucket_ids,
         }
@@ -294,10 +312,10 @@ class Model:
             "settings": self.config.to_dict(),
             "report": self.report.to_dict() if self.report else None,
             "state": self.state.to_dict() if self.state else None,
+            "compression": dataclasses.asdict(self.compression) if self.compression else None,
         }
-        save_folder(
-            path, config, {"vocabulary.txt": self.vocabulary.dump, "model.safetensors": write_tensors}, overwrite
-        )
+        files = {"vocabulary.txt": self.vocabulary.dump, "model.safetensors": write_tensors}
+        save_folder(path, config, files, overwrite, format_version=2 if self.compression else 1)
 
     @staticmethod
     def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
@@ -314,36 +332,38 @@ class Model:
             config = Config.from_dict(folder.config["settings"])
             report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
             state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
+            compressed = folder.config.get("compression")  # models of format 1 need not say
+            compression = Compression(**compressed) if compressed else None
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"{Path(path) / 'config.json'} is damaged ({error}); restore it from a copy") from error
         vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
         vocabulary.config = config.vocabulary
         tensors, _ = read_tensors(folder.files["model.safetensors"])
         shape = config.model
-        rows = saved_rows(vocabulary, config.subwords, tensors.get("bucket_ids", np.empty(0, np.uint32)))
-        expected: dict[str, tuple[type, tuple[int, ...]]] = {
-            "input_vectors": (np.float32, (rows.table_rows, shape.dim)),
-            "output_vectors": (np.float32, (len(vocabulary), shape.dim)),
-            "positional_vectors": (np.float32, (2 * shape.window, shape.positional_dim)),
-            "bucket_ids": (np.uint32, (len(rows.bucket_ids),)),
-        }
-        for name, (dtype, size) in expected.items():
-            tensor = tensors.get(name)
-            if tensor is None or tensor.dtype != dtype or tensor.shape != size:
-                raise ModelError(
-                    f"{folder.files['model.safetensors']} does not fit its config.json: {name} is not {size}"
-                )
-        return Model(
-            config,
-            vocabulary,
-            rows,
-            tensors["input_vectors"],
-            tensors["output_vectors"],
-            tensors["positional_vectors"],
-            report,
-            state,
-            folder,
+        bucket_ids = tensors.get("bucket_ids", np.empty(0, np.uint32))
+        rows = saved_rows(
+            vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
         )
+        try:
+            codes = compression.codes if compression else ""
+            absent = compression is not None and compression.vectors_only
+            words = len(vocabulary)
+            return Model(
+                config,
+                vocabulary,
+                rows,
+                restore(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
+                restore(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
+                checked(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
+                report,
+                state,
+                folder,
+                compression,
+            )
+        except ModelError as error:
+            raise ModelError(
+                f"{folder.files['model.safetensors']} does not fit its config.json: {error}; restore it from a copy"
+            ) from error
 
     def save_pretrained(
         self,
@@ -385,7 +405,8 @@ class Model:
         shape = self.config.model
         return (
             f"<{self.config.kind} model: {len(self.vocabulary):,} words, {len(self.rows.bucket_ids):,} n-gram rows, "
-            f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}>"
+            f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}"
+            + (f", compressed: {self.compression}>" if self.compression else ">")
         )
 
 

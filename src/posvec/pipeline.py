@@ -63,6 +63,8 @@ def train(
     if config is not None and not isinstance(config, Config):
         raise ConfigError(f"config is a posvec.Config, not a {type(config).__name__}; make one with posvec.make_config")
     base = _loaded(start, Model, lambda path: Model.load(path, verify=True), "start")
+    if base is not None:
+        base.trained_tables()  # a compressed model is refused before hours are spent
     given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
     if given is not None:  # what it was cut off at is the truth, and goes into the model
         settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
@@ -98,6 +100,7 @@ def resume(
     one thread the result is, byte for byte, that of training that was never interrupted.
     """
     model = Model.load(path, verify=True)
+    model.trained_tables()
     state = model.state
     if state is None:
         raise ModelError(

@@ -38,7 +38,8 @@ __all__ = [
     "write_tensors",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""The highest that can be read. Compressed models have 2, all others 1, which earlier versions of posvec read too."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def save_folder(
     config: Mapping[str, Any],
     files: Mapping[str, Callable[[DigestingWriter], object]],
     overwrite: bool = False,
+    format_version: int = 1,
 ) -> None:
     """Save ``config`` and files, each written by a function that is given a binary stream, as one folder.
 
@@ -66,7 +68,7 @@ def save_folder(
     path = Path(path)
     if reserved := _RESERVED & config.keys():
         raise ModelError(f"{', '.join(sorted(reserved))} in config.json belong to the storage; name them differently")
-    manifest: dict[str, Any] = {"format": "posvec", "format_version": FORMAT_VERSION, **config, "files": {}}
+    manifest: dict[str, Any] = {"format": "posvec", "format_version": format_version, **config, "files": {}}
     json.dumps(manifest)  # what cannot be written must fail before anything is touched
     targets = {name: path / _tagged(name, secrets.token_hex(6)) for name in files}
     check_output(path, overwrite)

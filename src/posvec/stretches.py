@@ -27,9 +27,10 @@ class Stretches:
         self.config = model.config
         self.corpus = corpus
         self.starts = _starts(corpus)
+        input_vectors, output_vectors = model.trained_tables()
         self._trainer = _kernel.Trainer(
-            kernel_view(model.input_vectors),
-            kernel_view(model.output_vectors),
+            kernel_view(input_vectors),
+            kernel_view(output_vectors),
             model.positional_vectors,
             model.rows.row_begin,
             model.rows.rows,

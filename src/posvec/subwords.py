@@ -41,6 +41,8 @@ class SubwordRows:
     built: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
     """``row_begin`` and ``rows`` where they are known; else they are made when first asked for: a saved model opens,
     and answers for single words, without them."""
+    pruned: bool = False
+    """Whether n-grams of words may have no row, as those of the buckets that a compressed model left out."""
 
     @property
     def row_begin(self) -> NDArray[np.uint64]:
@@ -85,6 +87,10 @@ class SubwordRows:
             row_begin, rows, bucket_ids = _kernel_rows(self.words, uses, self.config, self.bucket_ids)
         except ValueError as error:
             raise ModelError(f"the model is damaged: {error}; restore it from a copy") from error
+        if self.pruned:
+            kept = rows < self.table_rows
+            kept_before = np.concatenate([[0], np.cumsum(kept)])
+            return kept_before[row_begin].astype(np.uint64), rows[kept]
         if len(bucket_ids) != len(self.bucket_ids):
             raise ModelError("the model is damaged: n-grams of its words have no rows; restore it from a copy")
         return row_begin, rows
@@ -108,11 +114,16 @@ def build_rows(
     return SubwordRows(vocabulary.words, built, config, (row_begin, rows))
 
 
-def saved_rows(vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32]) -> SubwordRows:
-    """The rows of a model that has a row for each n-gram of its vocabulary already, in the order of ``bucket_ids``."""
+def saved_rows(
+    vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32], pruned: bool = False
+) -> SubwordRows:
+    """The rows of a model that has a row for each n-gram of its vocabulary already, in the order of ``bucket_ids``.
+
+    A ``pruned`` one has none for some of them, and its words are made of the others.
+    """
     if not config.subwords:
         return build_rows(vocabulary, config)
-    return SubwordRows(vocabulary.words, bucket_ids, config)
+    return SubwordRows(vocabulary.words, bucket_ids, config, pruned=pruned)
 
 
 def _kernel_rows(

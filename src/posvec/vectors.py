@@ -16,6 +16,7 @@ from posvec.errors import PosvecError, UnknownWordError
 from posvec.items import unit, units
 from posvec.neighbors import Neighbor, best
 from posvec.parallel import map_in_order
+from posvec.quantization import Table
 from posvec.queries import Queries
 from posvec.storage import Folder
 from posvec.subwords import SubwordRows, build_rows
@@ -37,7 +38,7 @@ class WordVectors(Queries):
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: Floats, origin: Folder | None = None
+        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: Table, origin: Folder | None = None
     ) -> None:
         self._vocabulary = vocabulary
         self._rows = rows
@@ -140,7 +141,7 @@ class WordVectors(Queries):
 
         def fill(begin: int) -> None:
             end = min(begin + 1024, len(self))
-            _kernel.mean_rows(self._input_vectors, self._rows.row_begin, self._rows.rows, begin, end, table)
+            _mean_rows(self._input_vectors, self._rows.row_begin[begin : end + 1], self._rows.rows, table[begin:end])
 
         for _ in map_in_order(fill, range(0, len(self), 1024)):
             pass
@@ -196,8 +197,9 @@ class WordVectors(Queries):
 
     @property
     def _has_table(self) -> bool:
-        """Whether ``table`` costs nothing: there are no subwords, or it was made before."""
-        return not len(self._rows.bucket_ids) or "table" in self.__dict__
+        """Whether ``table`` costs nothing: there are neither subwords nor codes, or it was made before."""
+        plain = isinstance(self._input_vectors, np.ndarray) and not len(self._rows.bucket_ids)
+        return plain or "table" in self.__dict__
 
     def _place(self, word: object) -> int:
         return self._vocabulary.index.get(word, -1) if isinstance(word, str) else -1
@@ -221,7 +223,7 @@ class WordVectors(Queries):
 
     def _mean(self, rows: NDArray[np.uint32]) -> Floats:
         mean = np.empty((1, self.vector_size), np.float32)
-        _kernel.mean_rows(self._input_vectors, np.array([0, len(rows)], np.uint64), rows, 0, 1, mean)
+        _mean_rows(self._input_vectors, np.array([0, len(rows)], np.uint64), rows, mean)
         only: Floats = mean[0]
         return only
 
@@ -230,6 +232,15 @@ def sigmoid(score: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """1 / (1 + e^-score), also where e^-score overflows."""
     value: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, np.negative(score)))
     return value
+
+
+def _mean_rows(table: Table, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: Floats) -> None:
+    """The means of some words' rows: those of word i of ``means`` begin at ``row_begin[i]`` in ``rows``."""
+    if not isinstance(table, np.ndarray):
+        # Of a coded table, only the rows that these words are made of are decoded, each once.
+        used, places = np.unique(rows[int(row_begin[0]) : int(row_begin[-1])], return_inverse=True)
+        table, rows, row_begin = table[used], places.astype(np.uint32), row_begin - row_begin[0]
+    _kernel.mean_rows(table, row_begin, rows, 0, len(means), means)
 
 
 def _plain_vocabulary(words: list[str], counts: Sequence[int] | NDArray[np.int64] | None) -> Vocabulary:

@@ -9,6 +9,7 @@ import click
 
 from posvec import __version__
 from posvec.cli import (
+    compression,
     conversion,
     data,
     evaluation,
@@ -55,6 +56,6 @@ def commands() -> None:
     """Train, explore and evaluate word vectors that know where words stand."""
 
 
-for _module in (conversion, data, evaluation, export, inspection, interpretation, language_model, queries, training):
+for _module in (compression, conversion, data, evaluation, export, inspection, interpretation, language_model, queries, training):
     for _command in _module.COMMANDS:
         commands.add_command(_command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,7 @@ def _describe(model: Model) -> dict[str, Any]:
         "settings": model.config.to_dict(),
         "report": model.report.to_dict() if model.report else None,
         "interrupted": model.state is not None,
+        "compression": dataclasses.asdict(model.compression) if model.compression else None,
     }
 
 

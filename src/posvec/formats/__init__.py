@@ -162,7 +162,7 @@ def _named(name: str) -> Format:
 def _lost(format: Format, vectors: Vectors) -> list[str]:
     """What of the vectors, or of the model that they are part of, the format has no room for."""
     lost = []
-    if isinstance(vectors, Model) and not format.whole:
+    if isinstance(vectors, Model) and vectors.has_outputs and not format.whole:
         lost.append("output vectors")
     if len((vectors.vectors if isinstance(vectors, Model) else vectors)._rows.bucket_ids) and not format.whole:
         lost.append("n-gram vectors")

@@ -6,6 +6,7 @@ Compat: fastText counts line ends as the word ``</s>``, which is kept here as an
 Compat: fastText has a row for every bucket, posvec only for those that it trained; zeros are written for the others.
 fastText makes an out-of-vocabulary word of the mean over all its n-grams, posvec over those that it knows. Such words
 are equal in both where all n-grams are known, and else equal but for their length: cosines and neighbours are the same.
+So it is for the words of a model that was compressed to fewer buckets.
 Compat: the file does not say the learning rate. Under the loss ``hs``, the output vectors are not those of words, and
 zeros take their place. A skip-gram model keeps its vectors; trained further by posvec, it is trained as CBOW.
 """
@@ -95,6 +96,8 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
 
     No word is left out (what it returns is empty): one that the file cannot hold is refused.
     """
+    if isinstance(vectors, Model) and not vectors.has_outputs:
+        vectors = vectors.vectors
     model = vectors if isinstance(vectors, Model) else _model_of(vectors)
     words, config = model.vocabulary.words, model.config
     for word in words:

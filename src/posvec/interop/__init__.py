@@ -34,7 +34,8 @@ class Target:
             return []
         subwords = ["the vectors of n-grams"] if len(model.rows.bucket_ids) else []
         positions = ["positional vectors"] if model.config.model.positional_dim else []
-        return [*subwords, *positions, "output vectors"]
+        outputs = ["output vectors"] if model.has_outputs else []
+        return [*subwords, *positions, *outputs]
 
 
 TARGETS = {
