@@ -56,6 +56,17 @@ def commands() -> None:
     """Train, explore and evaluate word vectors that know where words stand."""
 
 
-for _module in (compression, conversion, data, evaluation, export, inspection, interpretation, language_model, queries, training):
+for _module in (
+    compression,
+    conversion,
+    data,
+    evaluation,
+    export,
+    inspection,
+    interpretation,
+    language_model,
+    queries,
+    training,
+):
     for _command in _module.COMMANDS:
         commands.add_command(_command)
