@@ -33,7 +33,7 @@ Advance = Callable[[int], None]
 
 CODED = ("float16", "int8", "pq")
 CENTROIDS = 256
-SAMPLE, ITERATIONS = 16_384, 12  # rows that k-means sees, and how often; more of either gains nothing that one measures
+SAMPLE, ITERATIONS = 16_384, 12  # rows that k-means sees, and how often
 ROWS = 2048  # coded or decoded at a time
 
 
