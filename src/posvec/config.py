@@ -119,12 +119,9 @@ class Config:
         """The same configuration with some settings changed, each named without its group; checked as a whole."""
         groups = {group: getattr(self, group) for group in GROUPS}
         for name, value in settings.items():
-            if name not in SETTINGS:
-                raise ConfigError(
-                    f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them"
-                )
-            group = SETTINGS[name].group
-            groups[group] = dataclasses.replace(groups[group], **{name: SETTINGS[name].check(value)})
+            setting = find_setting(name)
+            group = setting.group
+            groups[group] = dataclasses.replace(groups[group], **{name: setting.check(value)})
         return _check(Config(**groups))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -184,6 +181,18 @@ class Setting:
             kind = "a whole number" if self.type is int else "a number"
             raise ConfigError(f"{self.name} is {kind}, not {value!r}")
         return number
+
+    def check_bounds(self, value: Any) -> None:
+        """Raises unless the value, in the field's own type, is one that the setting can take by itself."""
+        if self.name in _BOUNDS:
+            check_bounds(self.name, value, *_BOUNDS[self.name])
+
+
+def find_setting(name: str) -> Setting:
+    """The setting of a name, or a ConfigError that names the nearest one."""
+    if name not in SETTINGS:
+        raise ConfigError(f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them")
+    return SETTINGS[name]
 
 
 def settings_of(groups: Mapping[str, type]) -> Iterator[Setting]:
@@ -297,8 +306,8 @@ def check_bounds(name: str, value: float | None, low: float, high: float) -> Non
 
 
 def _check(config: Config) -> Config:
-    for name, (low, high) in _BOUNDS.items():
-        check_bounds(name, getattr(getattr(config, SETTINGS[name].group), name), low, high)
+    for setting in SETTINGS.values():
+        setting.check_bounds(getattr(getattr(config, setting.group), setting.name))
     model, subwords, training = config.model, config.subwords, config.training
     if model.positional_dim > model.dim:
         raise ConfigError(

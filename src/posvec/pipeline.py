@@ -75,14 +75,8 @@ def train(
         check_output(output, overwrite)
     display = display or Silent()
     with open_source(corpus, config, custom, display) as opened:
-        counting, words = _timed(lambda: _vocabulary(opened, config, given, base, display))
-        encoding, encoded = _timed(lambda: _encode(opened, words, config, display))
-        if not encoded.in_vocabulary:
-            raise CorpusError(f"no word of {opened.name} is in the vocabulary; count the words of this corpus instead")
-        _return_freed_memory()
-        initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
-        before = Preparation(counting, encoding, initializing)
-        return _train(created, encoded, opened.paths, before, output, overwrite, [display, *callbacks])
+        created, encoded, before = prepare(opened, config, display, given, base)
+        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite)
 
 
 def resume(
@@ -119,7 +113,8 @@ def resume(
                 f"the corpus {opened.name} has changed since training of {Path(path)} was interrupted; restore it, or "
                 f"train a new model"
             )
-        return _train(model.trainable(), encoded, opened.paths, state.before, path, True, [display, *callbacks])
+        callbacks = [display, *callbacks]
+        return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, overwrite=True)
 
 
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
@@ -163,6 +158,53 @@ def open_source(
         if len(source) == 1:
             source = source[0]  # no list of sentences, then, and a missing one is named as such
     return open_corpus(source, config.text, tokenizer)
+
+
+def prepare(
+    corpus: Corpus,
+    config: Config,
+    display: Display | None = None,
+    given: Vocabulary | None = None,
+    base: Model | None = None,
+) -> tuple[Model, EncodedCorpus, Preparation]:
+    """A model with initial values, or ``base`` with new words, and the text to train it on; all but training."""
+    display = display or Silent()
+    counting, words = _timed(lambda: _vocabulary(corpus, config, given, base, display))
+    encoding, encoded = _timed(lambda: _encode(corpus, words, config, display))
+    if not encoded.in_vocabulary:
+        raise CorpusError(f"no word of {corpus.name} is in the vocabulary; count the words of this corpus instead")
+    _return_freed_memory()
+    initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
+    return created, encoded, Preparation(counting, encoding, initializing)
+
+
+def train_prepared(
+    model: Model,
+    encoded: EncodedCorpus,
+    before: Preparation,
+    callbacks: Sequence[Callback] = (),
+    sources: Sequence[str] = (),
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> Model:
+    """Train what :func:`prepare` made. The sources are those that resuming is to read."""
+    saved_here = overwrite
+
+    def checkpoint(state: TrainingState) -> None:
+        nonlocal saved_here
+        assert output is not None
+        _check_finite(model)
+        model.state = dataclasses.replace(state, sources=list(sources), before=before)
+        model.save(output, overwrite=saved_here)
+        saved_here = True
+
+    report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
+    _check_finite(model)
+    model.report = dataclasses.replace(report, before=before)
+    model.state = None
+    if output is not None:
+        model.save(output, overwrite=saved_here)
+    return model
 
 
 def _loaded(
@@ -219,34 +261,6 @@ def _return_freed_memory() -> None:
     """Counting and encoding freed many small pieces, which the C library keeps; the tables come from the system."""
     with contextlib.suppress(OSError, AttributeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _train(
-    model: Model,
-    encoded: EncodedCorpus,
-    sources: list[str],
-    before: Preparation,
-    output: str | os.PathLike[str] | None,
-    overwrite: bool,
-    callbacks: Sequence[Callback],
-) -> Model:
-    saved_here = overwrite
-
-    def checkpoint(state: TrainingState) -> None:
-        nonlocal saved_here
-        assert output is not None
-        _check_finite(model)
-        model.state = dataclasses.replace(state, sources=sources, before=before)
-        model.save(output, overwrite=saved_here)
-        saved_here = True
-
-    report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
-    _check_finite(model)
-    model.report = dataclasses.replace(report, before=before)
-    model.state = None
-    if output is not None:
-        model.save(output, overwrite=saved_here)
-    return model
 
 
 def _check_finite(model: Model) -> None:
