@@ -191,7 +191,9 @@ class Setting:
 def find_setting(name: str) -> Setting:
     """The setting of a name, or a ConfigError that names the nearest one."""
     if name not in SETTINGS:
-        raise ConfigError(f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them")
+        raise ConfigError(
+            f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them"
+        )
     return SETTINGS[name]
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from posvec.evaluation.masked import Explanation
     from posvec.evaluation.positions import PositionImportance
     from posvec.reports import TrainingReport
+    from posvec.study import SearchResult
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -181,6 +182,102 @@ def training(report: TrainingReport) -> Figure:
     return figure
 
 
+def study(result: SearchResult) -> dict[str, Figure]:
+    """Everything that there is to see in a search, by the name of its file."""
+    figures = {"history": history(result)}
+    if result.importance:
+        figures["importance"] = importance(result)
+    for text in result.space:
+        name = text.partition("=")[0]
+        figures[f"{next(iter(result.objectives))}-{name}".replace(":", "-")] = effect(result, name)
+    if len(result.objectives) > 1:
+        figures["front"] = front(result)
+    return figures
+
+
+@_styled
+def history(result: SearchResult) -> Figure:
+    """The first objective of every trial, and the best so far."""
+    name, direction = next(iter(result.objectives.items()))
+    figure, axes = _figure(2.1)
+    trials = [trial for trial in result.trials if trial.values]
+    numbers, values = [trial.number for trial in trials], [trial.values[name] for trial in trials]
+    best = np.maximum.accumulate(values) if direction == "maximize" else np.minimum.accumulate(values)
+    axes.step(numbers, best, where="post", color=_colour(1), label="best so far")
+    axes.plot(numbers, values, _MARKS[0], color=_colour(0), label="trial")
+    pruned = [trial.number for trial in result.trials if trial.state == "pruned"]
+    if pruned:  # at the edge: there is no value of theirs to show
+        axes.plot(
+            pruned, [0.01] * len(pruned), "x", color=_INK, transform=axes.get_xaxis_transform(), label="given up early"
+        )  # fmt: skip
+    axes.locator_params("x", integer=True)
+    axes.set_xlabel("trial")
+    axes.set_ylabel(_objective(name))
+    figure.legend(loc="outside upper center", ncols=3, handlelength=1.5)
+    return figure
+
+
+@_styled
+def importance(result: SearchResult) -> Figure:
+    """How much each setting decides whether a trial is among the best."""
+    names = list(result.importance)
+    figure, axes = _figure(0.55 + 0.2 * len(names))
+    axes.barh(range(len(names)), list(result.importance.values()), 0.7, color=_colour(0))
+    axes.set_yticks(range(len(names)), [_setting(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params("y", length=0)
+    axes.set_xlabel("importance (PED-ANOVA)")
+    return figure
+
+
+@_styled
+def effect(result: SearchResult, setting: str) -> Figure:
+    """The first objective against one setting, a mark for each trial, the best ones marked."""
+    name = next(iter(result.objectives))
+    figure, axes = _figure(2.1)
+    trials = [trial for trial in result.trials if trial.values]
+    values = [trial.settings[setting] for trial in trials]
+    if any(value is None or isinstance(value, bool | str) for value in values):
+        choices = sorted(map(str, set(values)))
+        axes.set_xticks(range(len(choices)), choices, rotation=20 if len(choices) > 3 else 0)
+        axes.set_xlim(-0.5, len(choices) - 0.5)
+        places: list[float] = [choices.index(str(value)) for value in values]
+    else:
+        places = list(values)
+        if any(text.startswith(f"{setting}=") and text.endswith(":log") for text in result.space):
+            axes.set_xscale("log")
+    for is_best in (False, True):
+        shown = [i for i, trial in enumerate(trials) if (trial.number in result.best) == is_best]
+        axes.plot(
+            [places[i] for i in shown], [trials[i].values[name] for i in shown], _MARKS[is_best],
+            color=_colour(is_best), markersize=5 if is_best else 3, label="best" if is_best else "trial",
+        )  # fmt: skip
+    axes.set_xlabel(_setting(setting))
+    axes.set_ylabel(_objective(name))
+    figure.legend(loc="outside upper center", ncols=2, handlelength=1.5)
+    return figure
+
+
+@_styled
+def front(result: SearchResult) -> Figure:
+    """Two objectives against each other; those that no other trial beats in all are joined."""
+    one, other = list(result.objectives)[:2]
+    figure, axes = _figure(2.4)
+    trials = [trial.values for trial in result.trials if trial.values]
+    axes.plot(
+        [each[other] for each in trials], [each[one] for each in trials], _MARKS[0], color=_colour(0), label="trial"
+    )
+    best = sorted((result.trials[number].values for number in result.best), key=lambda values: values[other])
+    axes.plot(
+        [each[other] for each in best], [each[one] for each in best], marker=_MARKS[1], markersize=5, color=_colour(1),
+        label="Pareto front",
+    )  # fmt: skip
+    axes.set_xlabel(_objective(other))
+    axes.set_ylabel(_objective(one))
+    figure.legend(loc="outside upper center", ncols=2, handlelength=1.5)
+    return figure
+
+
 def save(figure: Figure, path: str | Path) -> None:
     """Write PNG, SVG or PDF, as the ending of the name says."""
     path = Path(path)
@@ -253,6 +350,14 @@ def _labelled(positions: Sequence[int]) -> list[int]:
         return list(positions)
     step = 5 * -(-window // 25)
     return [each for each in positions if abs(each) == 1 or each % step == 0]
+
+
+def _objective(name: str) -> str:
+    return {"seconds": "training time (s)", "similarity": "similarity (Spearman's ρ)"}.get(name, name.replace("_", " "))
+
+
+def _setting(name: str) -> str:
+    return {"window": "window size c", "positional_dim": "positional features D′"}.get(name, name)
 
 
 def _signed(number: int) -> str:

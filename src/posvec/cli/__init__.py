@@ -18,6 +18,7 @@ from posvec.cli import (
     interpretation,
     language_model,
     queries,
+    search,
     training,
 )
 from posvec.errors import PosvecError
@@ -66,6 +67,7 @@ for _module in (
     interpretation,
     language_model,
     queries,
+    search,
     training,
 ):
     for _command in _module.COMMANDS:

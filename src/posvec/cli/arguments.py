@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from posvec.evaluation.results import Result
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in later versions
+    """Seconds, from 90, 90s, 10m, 1h30m or 2d."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(?:([\d.]+)d)?(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s?)?", value.replace(" ", ""))
+        try:
+            parts = [float(part or 0) for part in found.groups()] if found else []
+        except ValueError:
+            parts = []
+        seconds = sum(part * size for part, size in zip(parts, (86400, 3600, 60, 1), strict=False))
+        if not seconds:
+            self.fail(f"{value!r} is no time above zero; write such as 90s, 10m or 1h30m", param, ctx)
+        return float(seconds)
+
+
+DURATION = Duration()
 
 model_argument = click.argument("model", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
@@ -78,6 +101,8 @@ def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> I
         key, command = resumed
         if _is_resumable(output, key):
             click.echo(f"Interrupted. The model so far is in {output}; go on with: {command} {output}", err=True)
+        elif (study := output.with_name(f"{output.name}.search")).is_dir():  # of posvec train --autotune
+            click.echo(f"Interrupted. What was found is in {study}; the same command goes on with it.", err=True)
         else:
             click.echo("Interrupted before training began; nothing was saved.", err=True)
         sys.exit(130)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from posvec.config import MODELS, SETTINGS, Config, Setting
+from posvec.config import MODELS, PRESETS, SETTINGS, Config, Setting
 from posvec.errors import ConfigError
 
 
@@ -28,6 +28,46 @@ def options(settings: Iterable[Setting]) -> Callable[[Callable[..., Any]], Calla
         return command
 
     return decorate
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What all settings start from: one of the four models and a preset, or a file. :func:`configuration` reads it."""
+    for option in (
+        click.option(
+            "--config",
+            "config_file",
+            type=click.Path(path_type=Path),
+            help='JSON file of settings: {"dim": 100, ...}, or the config.json of a model',
+        ),
+        click.option(
+            "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults"
+        ),
+        click.option(
+            "--model",
+            type=click.Choice(list(MODELS)),
+            default="constrained",
+            show_default=True,
+            help="which of the four models",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def configuration(config_file: Path | None, values: Mapping[str, Any]) -> tuple[Config | None, dict[str, Any]]:
+    """The configuration of a file, if it is a whole one, and the settings given in it or as flags."""
+    config, given = read_config(config_file) if config_file else (None, {})
+    if config:
+        refuse_model_and_preset("--config")
+    return config, given | given_settings(values)
+
+
+def refuse_model_and_preset(option: str) -> None:
+    """What a whole configuration or an earlier model decides cannot be chosen too: nothing is ignored in silence."""
+    context = click.get_current_context()
+    for name in ("model", "preset"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} says which model it is, settings included; leave out --{name}")
 
 
 def given_settings(values: Mapping[str, Any], known: Container[str] = SETTINGS) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import model_argument, sources, trained_on_display
-from posvec.cli.flags import given_settings, read_config, settings
-from posvec.config import GROUPS, MODELS, PRESETS, SETTINGS
+from posvec.cli.arguments import DURATION, model_argument, sources, trained_on_display
+from posvec.cli.flags import configuration, model_options, refuse_model_and_preset, settings
+from posvec.config import GROUPS, SETTINGS
 from posvec.printing import print_report
 
 # A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
@@ -21,24 +21,22 @@ RESUMED = ("state", "posvec resume")
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
-@click.option(
-    "--model",
-    type=click.Choice(list(MODELS)),
-    default="constrained",
-    show_default=True,
-    help="which of the four models",
-)
-@click.option(
-    "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults"
-)
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help='JSON file of settings: {"dim": 100, ...}, or the config.json of a model',
-)
+@model_options
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
 @click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
+@click.option(
+    "--autotune",
+    type=DURATION,
+    metavar="TIME",
+    help="first search this long (such as 10m) for window, positional_dim, initial_lr and epochs, those that are not "
+    "given; the lowest validation loss wins",
+)
+@click.option(
+    "--questions",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="with --autotune: the highest accuracy on these analogies wins, and sample is searched too",
+)
 @click.option("--overwrite", is_flag=True, help="replace a model that is already there")
 @click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
 @settings(*GROUPS)
@@ -50,6 +48,8 @@ def train(
     config_file: Path | None,
     vocabulary: Path | None,
     start: Path | None,
+    autotune: float | None,
+    questions: tuple[Path, ...],
     overwrite: bool,
     quiet: bool,
     **values: Any,
@@ -61,23 +61,21 @@ def train(
     """
     from posvec.pipeline import train as run
 
-    config, given = read_config(config_file) if config_file else (None, {})
-    given |= given_settings(values)
-    if config or start:
-        _refuse_model_and_preset("--config" if config else "--start")
+    config, given = configuration(config_file, values)
+    if start:
+        refuse_model_and_preset("--start")
+    if autotune and (vocabulary or start):
+        raise click.UsageError("--autotune trains a new model; leave out --vocabulary and --start")
+    if questions and not autotune:
+        raise click.UsageError("--questions are what --autotune goes by; add it, such as --autotune 10m")
+    how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with trained_on_display(quiet, output, RESUMED) as (display, console):
-        trained = run(
-            sources(corpus),
-            model,
-            preset=preset,
-            config=config,
-            output=output,
-            overwrite=overwrite,
-            vocabulary=vocabulary,
-            start=start,
-            display=display,
-            **given,
-        )
+        if autotune:
+            from posvec.search import autotune as run_search
+
+            trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
+        else:
+            trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how)
     if not quiet:
         print_report(console, trained, output)
         if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset == "small" or config or start):
@@ -106,11 +104,3 @@ def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: boo
 
 
 COMMANDS = (train, resume)
-
-
-def _refuse_model_and_preset(option: str) -> None:
-    """What a whole configuration or an earlier model decides cannot be chosen too: nothing is ignored in silence."""
-    context = click.get_current_context()
-    for name in ("model", "preset"):
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option} says which model it is, settings included; leave out --{name}")

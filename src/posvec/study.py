@@ -1,0 +1,359 @@
+"""What a search has found so far: a study in Optuna's storage, and the files that are made of it.
+
+A study's folder has the journal of its trials (unless they are in a database), ``best.json`` for ``posvec train
+--config``, ``trials.csv``, and, where there are several objectives, ``front`` with a configuration for each trial that
+no other one beats in all of them. The storage alone is the truth; everything else can be made from it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import os
+import re
+import shutil
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from posvec.atomic import cannot_write, replacing
+from posvec.config import Config
+from posvec.errors import PosvecError
+from posvec.evaluation.results import Result, Table
+from posvec.extras import need
+from posvec.search_space import configured
+
+if TYPE_CHECKING:
+    import optuna
+
+JOURNAL, BEST, TRIALS, FRONT, MODEL, PLOTS = "journal.log", "best.json", "trials.csv", "front", "model", "plots"
+IDENTITY, SECONDS, REASON = "posvec", "seconds", "reason"  # attributes of a study and of its trials
+
+_FORMAT = 1
+_SHOWN = 10
+_STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "stopped", "RUNNING": "running", "WAITING": "waiting"}
+# Where and how quickly a trial runs does not change what it finds.
+_LOCAL = ("threads", "checkpoint_minutes")
+
+
+class OtherStudyError(PosvecError):
+    """A study that is there already, of another corpus, space or objective."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One configuration that was tried."""
+
+    number: int
+    state: str
+    """complete, pruned, stopped, running or waiting."""
+    settings: dict[str, Any]
+    values: dict[str, float]
+    """Of each objective; empty unless complete."""
+    seconds: float | None
+    reason: str | None = None
+    """Why it was pruned or stopped."""
+
+
+@dataclass(frozen=True)
+class SearchResult(Result):
+    """All trials of a search, and which of them are best."""
+
+    corpus: str
+    objectives: dict[str, str]
+    """maximize or minimize, by name."""
+    space: tuple[str, ...]
+    best: tuple[int, ...]
+    """The number of the best trial; with several objectives, of each that no other beats in all, the best by the first
+    objective before the others."""
+    importance: dict[str, float]
+    """How much each setting decides whether a trial is among the best quarter by the first objective (PED-ANOVA);
+    empty until enough was tried."""
+    trials: tuple[Trial, ...]
+    base: Config = field(repr=False)
+    """What all trials have in common."""
+
+    @property
+    def best_trial(self) -> Trial:
+        if not self.best:
+            raise PosvecError(f"no trial has been completed yet{self.last_reason}; search longer")
+        return self.trials[self.best[0]]
+
+    @property
+    def best_config(self) -> Config:
+        return self.config(self.best_trial)
+
+    @property
+    def last_reason(self) -> str:
+        """Why the last one of the trials that were given up was."""
+        reasons = [trial.reason for trial in self.trials if trial.reason]
+        return f" (the last one: {reasons[-1]})" if reasons else ""
+
+    def config(self, trial: Trial) -> Config:
+        """The configuration of a trial, with all of the corpus to train on."""
+        return configured(self.base, trial.settings)
+
+    def ranked(self) -> list[Trial]:
+        """Trials that are complete, by the first objective."""
+        name, direction = next(iter(self.objectives.items()))
+        complete = [trial for trial in self.trials if trial.values]
+        return sorted(complete, key=lambda trial: trial.values[name], reverse=direction == "maximize")
+
+    def tables(self) -> list[Table]:
+        ranked = self.ranked()
+        title = f"Best of {len(ranked):,} completed trials"
+        if len(self.objectives) > 1:
+            title = (
+                f"{len(self.best):,} of {len(ranked):,} completed trials: no other one beats these in all objectives"
+            )
+            ranked = [self.trials[number] for number in self.best]
+        tables = [Table(title, self._columns(), [self._row(trial) for trial in ranked[:_SHOWN]], ".4g")]
+        if self.importance:
+            rows = [(name, share) for name, share in self.importance.items()]
+            tables.append(Table("Importance of settings", ("setting", "importance"), rows, ".2f"))
+        return tables
+
+    def main_table(self) -> Table:
+        return Table("Trials", self._columns(), [self._row(trial) for trial in self.trials])
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("trial", *self._settings(), *self.objectives, "state", "time (s)")
+
+    def _settings(self) -> list[str]:
+        return [text.partition("=")[0] for text in self.space]
+
+    def _row(self, trial: Trial) -> tuple[object, ...]:
+        settings = (trial.settings.get(name) for name in self._settings())
+        values = (trial.values.get(name) for name in self.objectives)
+        return (trial.number, *settings, *values, trial.state, trial.seconds)
+
+
+def open_study(
+    folder: Path, identity: Mapping[str, Any], storage: str | None, name: str | None, overwrite: bool
+) -> tuple[optuna.Study, bool]:
+    """The study in a folder or a database, and whether it is new; refused if it is of anything else than this."""
+    optuna = _optuna()
+    check_folder(folder)
+    place = _storage(folder, storage)
+    name = name or folder.absolute().name
+    with _storing(storage):
+        if overwrite:
+            with contextlib.suppress(KeyError):
+                optuna.delete_study(study_name=name, storage=place)
+            _remove_files(folder)
+        try:
+            directions = list(identity["objectives"].values())
+            study = optuna.create_study(study_name=name, storage=place, directions=directions)
+        except optuna.exceptions.DuplicatedStudyError:
+            study = optuna.load_study(study_name=name, storage=place)
+            _check_same(_identity(study), identity, str(folder) if storage is None else name)
+            return study, False
+        study.set_user_attr(IDENTITY, {**identity, "format": _FORMAT})
+    return study, True
+
+
+def load_study(folder: str | os.PathLike[str], storage: str | None = None, name: str | None = None) -> SearchResult:
+    """What a search in this folder, or under this name in a database, has found."""
+    folder = Path(folder)
+    optuna = _optuna()
+    if storage is None and not (folder / JOURNAL).is_file():
+        raise PosvecError(
+            f"there is no study in {folder}; name the --output of posvec search, and its --storage if it had one"
+        )
+    with _storing(storage):
+        try:
+            study = optuna.load_study(study_name=name or folder.absolute().name, storage=_storage(folder, storage))
+        except KeyError:
+            raise PosvecError(
+                f"there is no study {name or folder.absolute().name!r} there; give the --name that it was searched by"
+            ) from None
+        return summarize(study)
+
+
+def summarize(study: optuna.Study, importance: bool = True) -> SearchResult:
+    """The study as frozen values."""
+    identity = _identity(study)
+    base = Config.from_dict(identity["config"])
+    objectives = dict(identity["objectives"])
+    trials = tuple(_trial(trial, list(objectives)) for trial in study.get_trials(deepcopy=False))
+    shares = _importance(study) if importance else {}
+    found = SearchResult(identity["corpus_name"], objectives, tuple(identity["space"]), (), shares, trials, base)
+    best = [trial.number for trial in found.ranked()]
+    if len(objectives) > 1:
+        front = {trial.number for trial in study.best_trials}
+        best = [number for number in best if number in front]
+    return dataclasses.replace(found, best=tuple(best if len(objectives) > 1 else best[:1]))
+
+
+def make_identity(
+    corpus: str, text: str, base: Config, space: list[str], objectives: dict[str, str], tests: str
+) -> dict[str, Any]:
+    """What all trials of a study have in common; ``text`` and ``tests`` are digests."""
+    return {
+        "corpus_name": corpus,
+        "corpus": text,
+        "config": base.to_dict(),
+        "space": space,
+        "objectives": objectives,
+        "tests": tests,
+    }
+
+
+def write_files(result: SearchResult, folder: Path) -> None:
+    """Everything in the folder that is made of the storage."""
+    result.write(folder / TRIALS)
+    if not result.best:
+        return
+    _write_config(folder / BEST, result, result.best_trial)
+    if len(result.objectives) > 1:
+        (folder / FRONT).mkdir(exist_ok=True)
+        names = {number: f"trial-{number}.json" for number in result.best}
+        for number, name in names.items():
+            _write_config(folder / FRONT / name, result, result.trials[number])
+        for file in (folder / FRONT).glob("trial-*.json"):
+            if file.name not in names.values():
+                file.unlink(missing_ok=True)
+
+
+def check_folder(folder: Path) -> None:
+    """Make the folder, unless it has anything else in it than a study."""
+    known = {BEST, TRIALS, FRONT, MODEL, PLOTS}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [
+            entry.name
+            for entry in folder.iterdir()
+            if entry.name not in known and not entry.name.startswith((JOURNAL, "."))
+        ]
+    except FileExistsError:
+        raise PosvecError(f"{folder} is a file, and a study is a folder; choose another --output") from None
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    if others:
+        raise PosvecError(f"{folder} is no study: {min(others)} is in it; choose another --output")
+
+
+def _optuna() -> Any:
+    optuna = need("optuna", "search")
+    optuna.logging.set_verbosity(logging.WARNING)
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    return optuna
+
+
+def _storage(folder: Path, url: str | None) -> Any:
+    if url is not None:
+        return url
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    return JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+
+
+@contextlib.contextmanager
+def _storing(url: str | None) -> Iterator[None]:
+    """Turns what a database says into a sentence, without the password that the address may have in it."""
+    try:
+        yield
+    except (PosvecError, KeyError):
+        raise
+    except Exception as error:
+        if url is None:
+            raise
+        place = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)
+        first = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", (str(error).strip() or type(error).__name__).splitlines()[0])
+        raise PosvecError(
+            f"the storage {place} cannot be used: {first}; check the address, that the server runs, and that the "
+            'database\'s driver is installed (PostgreSQL: pip install "psycopg[binary]", postgresql+psycopg://...)'
+        ) from error
+
+
+def _identity(study: optuna.Study) -> dict[str, Any]:
+    """Another process may have made the study this very moment, and not yet have said what it is."""
+    for _ in range(50):
+        identity = study.user_attrs.get(IDENTITY)
+        if identity is not None:
+            if identity.get("format") != _FORMAT:
+                raise PosvecError(f"the study {study.study_name} was made by another version of posvec; use that one")
+            return dict(identity)
+        time.sleep(0.1)
+    raise PosvecError(f"the study {study.study_name} was not made by posvec search; choose another name")
+
+
+def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], name: str) -> None:
+    remedy = "choose another --output, or begin it anew with --overwrite"
+    if there["corpus"] != here["corpus"]:
+        raise OtherStudyError(
+            f"the study {name} is of another corpus ({there['corpus_name']}, not {here['corpus_name']}, or that has "
+            f"changed); {remedy}"
+        )
+    if there["tests"] != here["tests"]:
+        raise OtherStudyError(f"the study {name} was measured on other --questions or --pairs; {remedy}")
+    for what in ("objectives", "space"):
+        if there[what] != here[what]:
+            raise OtherStudyError(
+                f"the study {name} has the {what} {', '.join(there[what])}, not {', '.join(here[what])}; give the same "
+                f"to go on with it, {remedy}"
+            )
+    for group, settings in here["config"].items():
+        for setting, value in settings.items():
+            if setting not in _LOCAL and there["config"].get(group, {}).get(setting) != value:
+                raise OtherStudyError(
+                    f"the study {name} has {setting} {there['config'].get(group, {}).get(setting)}, not {value}; give "
+                    f"the same to go on with it, {remedy}"
+                )
+
+
+def _remove_files(folder: Path) -> None:
+    for name in (BEST, TRIALS):
+        (folder / name).unlink(missing_ok=True)
+    for name in (FRONT, MODEL, PLOTS):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _trial(trial: optuna.trial.FrozenTrial, objectives: list[str]) -> Trial:
+    complete = trial.state.name == "COMPLETE"
+    return Trial(
+        trial.number,
+        _STATES[trial.state.name],
+        dict(trial.params) or dict(trial.system_attrs.get("fixed_params", {})),
+        dict(zip(objectives, trial.values, strict=True)) if complete else {},
+        trial.user_attrs.get(SECONDS),
+        trial.user_attrs.get(REASON),
+    )
+
+
+def _importance(study: optuna.Study) -> dict[str, float]:
+    """By PED-ANOVA, which needs no library more and is made for what TPE samples: unevenly."""
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+    complete = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == "COMPLETE"]
+    varied = {name for trial in complete for name, value in trial.params.items() if value != complete[0].params[name]}
+    if len(complete) < 10 or len(varied) < 2:
+        return {}
+    sign = -1 if study.directions[0].name == "MAXIMIZE" else 1  # the evaluator looks for low values
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dict(
+            get_param_importances(
+                study,
+                evaluator=PedAnovaImportanceEvaluator(target_quantile=0.25),
+                params=sorted(varied),
+                target=lambda trial: sign * trial.values[0],
+            )
+        )
+
+
+def _write_config(path: Path, result: SearchResult, trial: Trial) -> None:
+    content = {
+        "trial": trial.number,
+        "objectives": trial.values,
+        "searched": trial.settings,
+        "settings": result.config(trial).to_dict(),
+    }
+    with replacing(path) as file:
+        file.write((json.dumps(content, indent=2) + "\n").encode())
