@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from posvec.evaluation.masked import Explanation
     from posvec.evaluation.positions import PositionImportance
     from posvec.reports import TrainingReport
-    from posvec.study import SearchResult
+    from posvec.search_results import SearchResult
 
 FORMATS = (".png", ".svg", ".pdf")
 

@@ -7,61 +7,26 @@ search can be stopped at any moment, go on later, and be shared by several proce
 
 from __future__ import annotations
 
-import copy
 import os
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from posvec.atomic import file_digest
-from posvec.cache import digest_of
-from posvec.config import Config, TextConfig, make_config
-from posvec.corpus import Corpus, Source
-from posvec.display import format_seconds
-from posvec.errors import ConfigError, CorpusError, TrainingError
+from posvec.config import Config, make_config
+from posvec.corpus import Source
+from posvec.errors import ConfigError
 from posvec.evaluation.lines import as_paths
 from posvec.extras import need
-from posvec.files import find_files
 from posvec.model import Model
 from posvec.objectives import Objective, TestFiles, make_objectives
-from posvec.pipeline import Display, Silent, open_source, prepare, train_prepared
-from posvec.reports import Progress
-from posvec.search_space import Dimension, configured, paper_space, parse_space, value_in
+from posvec.pipeline import Silent, open_source, prepare, train_prepared
+from posvec.search_results import SearchResult
+from posvec.search_run import Search, SearchDisplay, described
+from posvec.search_space import Dimension, paper_space, parse_space
 from posvec.storage import check_output
-from posvec.study import (
-    MODEL,
-    REASON,
-    SECONDS,
-    OtherStudyError,
-    SearchResult,
-    make_identity,
-    open_study,
-    summarize,
-    write_files,
-)
-from posvec.training import StopTraining
-from posvec.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    import optuna
+from posvec.study import OtherStudyError, storing
 
 Paths = str | Path | Iterable[str | Path]
-
-# Lines that are held out where a search goes by validation loss and the configuration holds out none.
-VALIDATION = 0.05
-TRIALS = 50  # where no budget is given
-LATE = "time is up"
-
-_CHECKS = 4  # parts of training; after all but the last it is asked whether to go on
-_TRIALS_BEFORE_PRUNING = 5
-_UNFIT_IN_A_ROW = 200  # combinations that cannot be, after which a search gives up on the space
-
-
-class SearchDisplay(Display, Protocol):
-    """A display that can also say something between trials."""
-
-    def note(self, text: str) -> None: ...
 
 
 def search(
@@ -98,8 +63,9 @@ def search(
     tests = TestFiles(as_paths(questions), as_paths(pairs), restrict_vocab)
     dimensions = parse_space(space) or paper_space(base)
     goals = _objectives(objectives, tests, dimensions)
-    with open_source(corpus, base) as opened:
-        run = _Search(opened, base, dimensions, goals, display or Silent(), prune)
+    need("optuna", "search")
+    with open_source(corpus, base) as opened, storing(Path(output), storage):
+        run = Search(opened, base, dimensions, goals, display or Silent(), prune)
         run.open(Path(output), tests, storage, name, overwrite)
         return run.run(trials, seconds, keep_best)
 
@@ -133,18 +99,20 @@ def autotune(
     dimensions = tuple(space)
     goals = _objectives(["accuracy" if tests.questions else "validation_loss"], tests, dimensions)
     display = display or Silent()
+    need("optuna", "search")
+    folder = Path(output).absolute()
+    folder = folder.with_name(f"{folder.name}.search")
     with open_source(corpus, base) as opened:
-        run = _Search(opened, base, dimensions, goals, display, prune=True)
-        folder = Path(output).absolute()
-        folder = folder.with_name(f"{folder.name}.search")
-        try:
-            run.open(folder, tests)
-        except OtherStudyError:
-            if not overwrite:
-                raise
-            run.open(folder, tests, overwrite=True)
-        best = run.run(None, seconds, keep_best=False)
-        display.note(f"training the best of {len(best.ranked())} trials: {_described(best.best_trial.settings)}")
+        run = Search(opened, base, dimensions, goals, display, prune=True)
+        with storing(folder, None):
+            try:
+                run.open(folder, tests)
+            except OtherStudyError:
+                if not overwrite:
+                    raise
+                run.open(folder, tests, overwrite=True)
+            best = run.run(None, seconds, keep_best=False)
+        display.note(f"training the best of {len(best.ranked())} trials: {described(best.best_trial.settings)}")
         created, encoded, before = prepare(opened, best.best_config, display)
         return train_prepared(created, encoded, before, [display], opened.paths, output, overwrite)
 
@@ -170,232 +138,3 @@ def _autotune_space(base: Config, analogies: bool) -> tuple[Dimension, ...]:
         *(["sample=1e-6..1e-3:log"] if analogies else []),
     ]
     return parse_space(space)
-
-
-class _Search:
-    """A study that is being searched by this process, perhaps among others."""
-
-    study: optuna.Study
-    folder: Path
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        base: Config,
-        dimensions: tuple[Dimension, ...],
-        objectives: tuple[Objective, ...],
-        display: SearchDisplay,
-        prune: bool,
-    ) -> None:
-        self.corpus, self.base, self.dimensions, self.objectives = corpus, base, dimensions, objectives
-        self.display = display
-        self.early = objectives[0].early if prune and len(objectives) == 1 else None
-        self.deadline: float | None = None
-        self.unfit = 0
-
-    # ---- the study ----------------------------------------------------------------------------------------------
-
-    def open(
-        self,
-        folder: Path,
-        tests: TestFiles,
-        storage: str | None = None,
-        name: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Make the study, or go on with it if it is of the same corpus, settings, space and objectives."""
-        optuna = need("optuna", "search")
-        directions = {each.name: "maximize" if each.maximize else "minimize" for each in self.objectives}
-        space = [str(each) for each in self.dimensions]
-        identity = make_identity(self.corpus.name, self._text(), self.base, space, directions, _digest(tests))
-        self.folder = folder
-        self.study, new = open_study(folder, identity, storage, name, overwrite)
-        self.study.pruner = optuna.pruners.MedianPruner(_TRIALS_BEFORE_PRUNING)
-        if new:  # what one would train without a search comes first, so that what is found is never worse than that
-            given = {each.name: value_in(self.base, each.name) for each in self.dimensions}
-            self.study.enqueue_trial(
-                {each.name: given[each.name] for each in self.dimensions if each.has(given[each.name])}
-            )
-
-    def _text(self) -> str:
-        """Identifies the text, wherever it is; the corpus's own digest has its place in it, and machines differ."""
-        with self.display.stage("counting") as progress:
-            words = Vocabulary.count(self.corpus, self.base.vocabulary, self.base.training.threads, progress)
-        return digest_of(*words.words, *words.counts.tolist(), words.total_words)
-
-    # ---- trials -------------------------------------------------------------------------------------------------
-
-    def run(self, trials: int | None, seconds: float | None, keep_best: bool) -> SearchResult:
-        if trials is None and seconds is None:
-            trials = TRIALS
-        started, before = time.monotonic(), self._finished()
-        self.deadline = None if seconds is None else started + seconds
-        while not self._is_late() and (trials is None or self._finished() < trials):
-            done, now = self._finished(), time.monotonic()
-            left = None if self.deadline is None else self.deadline - now
-            if left is None and trials is not None and done > before:
-                left = (now - started) / (done - before) * (trials - done)
-            self._try_next(_title(done + 1, trials, left, summarize(self.study, importance=False)), keep_best)
-        result = summarize(self.study)
-        write_files(result, self.folder)
-        if not result.best:
-            raise TrainingError(f"no trial of {self.folder} could be completed{result.last_reason}; change the space")
-        return result
-
-    def _finished(self) -> int:
-        """Trials that were trained, by any process; those stopped midway are yet to come."""
-        trials = self.study.get_trials(deepcopy=False)
-        return sum(trial.state.name in ("COMPLETE", "PRUNED") and SECONDS in trial.user_attrs for trial in trials)
-
-    def _is_late(self) -> bool:
-        """Whether time is up. One trial is always finished: without it there is nothing to show."""
-        return self.deadline is not None and time.monotonic() >= self.deadline and self._finished() > 0
-
-    def _try_next(self, title: str, keep_best: bool) -> None:
-        trial = self.study.ask()
-        # Every trial draws from a seed of its own, in whichever process it runs: none draws what another one did.
-        self.study.sampler = _sampler(self.base.training.seed + trial.number)
-        try:
-            ended = self._try(trial, title, keep_best)
-        except BaseException as error:
-            reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._stop(trial, reason, again=isinstance(error, KeyboardInterrupt))
-            raise
-        self.display.note(f"  {_described(trial.params)}: {ended}")
-
-    def _try(self, trial: optuna.Trial, title: str, keep_best: bool) -> str:
-        """Train and measure; how it ended, in words."""
-        values = {each.name: each.suggest(trial) for each in self.dimensions}
-        try:
-            config = configured(self.base, values)
-        except ConfigError as error:
-            return self._pass_over(trial, str(error))
-        if not config.training.validation and any(each.name == "validation_loss" for each in self.objectives):
-            config = config.replace(validation=VALIDATION)
-        self.unfit = 0
-        started = time.monotonic()
-        try:
-            with self.display.stage(title) as show:
-                created, encoded, before = prepare(_read_as(self.corpus, config.text), config)
-                watch = _Watch(show, created, trial, self.early, self._is_late)
-                model = train_prepared(created, encoded, before, [watch])
-                measured = [] if watch.verdict else [each.measure(model) for each in self.objectives]
-        except (TrainingError, CorpusError) as error:
-            if isinstance(error, CorpusError) and not self._finished():
-                raise  # not the fault of what this trial tries
-            trial.set_user_attr(SECONDS, time.monotonic() - started)
-            return self._prune(trial, str(error))
-        if watch.verdict == LATE:
-            self._stop(trial, LATE, again=True)
-            return LATE
-        trial.set_user_attr(SECONDS, time.monotonic() - started)
-        if watch.verdict:
-            return self._prune(trial, watch.verdict)
-        self.study.tell(trial, measured)
-        result = summarize(self.study, importance=False)
-        is_best = trial.number in result.best
-        if keep_best and trial.number == result.best[0]:
-            model.save(self.folder / MODEL, overwrite=True)
-        write_files(result, self.folder)
-        return _measured(result.trials[trial.number].values) + (" (best so far)" if is_best else "")
-
-    def _pass_over(self, trial: optuna.Trial, reason: str) -> str:
-        self.unfit += 1
-        if self.unfit == _UNFIT_IN_A_ROW:
-            raise ConfigError(f"hardly any combination of the space can be trained: {reason}")
-        return self._prune(trial, reason)
-
-    def _prune(self, trial: optuna.Trial, reason: str) -> str:
-        """A trial that TPE counts among the bad ones; one that was stopped tells it nothing."""
-        trial.set_user_attr(REASON, reason)
-        self.study.tell(trial, state=need("optuna.trial", "search").TrialState.PRUNED)
-        return f"given up: {reason}"
-
-    def _stop(self, trial: optuna.Trial, reason: str, again: bool) -> None:
-        trial.set_user_attr(REASON, reason)
-        if again:
-            self.study.enqueue_trial(trial.params)
-        self.study.tell(trial, state=need("optuna.trial", "search").TrialState.FAIL)
-
-
-class _Watch:
-    """Told how the training of a trial goes; ends it when it does badly or time is up."""
-
-    def __init__(
-        self,
-        show: Callable[[float], None],
-        model: Model,
-        trial: optuna.Trial,
-        early: Callable[[Model, Progress], float] | None,
-        is_late: Callable[[], bool],
-    ) -> None:
-        self.show, self.model, self.trial, self.early, self.is_late = show, model, trial, early, is_late
-        self.checked = 0
-        self.asked = time.monotonic()
-        self.verdict = ""
-
-    def on_block(self, progress: Progress) -> None:
-        self.show(progress.share)
-        if time.monotonic() - self.asked > 0.2:  # a question to the storage, which other processes write to
-            self.asked = time.monotonic()
-            if self.is_late():
-                self.verdict = LATE
-                raise StopTraining
-        if self.early and self.checked < int(progress.share * _CHECKS) < _CHECKS:
-            self.checked = int(progress.share * _CHECKS)
-            self.trial.report(self.early(_snapshot(self.model), progress), self.checked)
-            if self.trial.should_prune():
-                self.verdict = f"worse than most after {self.checked / _CHECKS:.0%} of training"
-                raise StopTraining
-
-    def on_epoch(self, progress: Progress) -> None: ...
-
-
-def _sampler(seed: int) -> Any:
-    # Not multivariate: the paper's estimator takes each setting by itself, and draws once the trial has its number.
-    return need("optuna.samplers", "search").TPESampler(seed=seed % 2**32, multivariate=False, constant_liar=True)
-
-
-def _snapshot(model: Model) -> Model:
-    """The model as it is now: word vectors are made once and kept, and these are made anew."""
-    return Model(
-        model.config,
-        model.vocabulary,
-        model.rows,
-        model.input_vectors,
-        model.output_vectors,
-        model.positional_vectors,
-    )
-
-
-def _read_as(corpus: Corpus, text: TextConfig) -> Corpus:
-    """The same files, read by the rules that a trial tries."""
-    other = copy.copy(corpus)
-    other.errors = text.errors
-    if corpus.tokenizer != "tokens":
-        other.tokenizer = text.tokenizer
-    return other
-
-
-def _digest(tests: TestFiles) -> str:
-    files = [file_digest(file) for path in (*tests.questions, *tests.pairs) for file in find_files(path)]
-    return digest_of(*files, tests.restrict_vocab)
-
-
-def _title(number: int, trials: int | None, left: float | None, result: SearchResult) -> str:
-    parts = [f"trial {number}" + (f" of {trials}" if trials else "")]
-    if result.best:
-        parts.append(f"best {_measured(result.best_trial.values)}")
-    if left is not None:
-        parts.append(f"{format_seconds(max(0.0, left))} left")
-    return ", ".join(parts)
-
-
-def _measured(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
-
-
-def _described(settings: dict[str, Any]) -> str:
-    return " ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()
-    )

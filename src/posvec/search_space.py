@@ -130,8 +130,9 @@ def _parse_range(setting: Setting, values: str, text: str) -> Dimension:
 def _parse_choices(setting: Setting, values: str, text: str) -> Dimension:
     choices = [setting.check(_value(setting, part.strip(), text)) for part in values.split(",")]
     if len(set(choices)) < 2:
+        flag = "--" + setting.name.replace("_", "-")
         raise ConfigError(
-            f"--space {text} has one value only; give a range (low..high) or several values, or set --{setting.name}"
+            f"--space {text} has one value only; give a range (low..high) or several values, or set {flag}"
         )
     if len(set(choices)) < len(choices):
         raise ConfigError(f"--space {text} names a value twice; name it once")

@@ -17,25 +17,24 @@ import shutil
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posvec.atomic import cannot_write, replacing
+from posvec.atomic import cannot_write
 from posvec.config import Config
-from posvec.errors import PosvecError
-from posvec.evaluation.results import Result, Table
+from posvec.errors import ConfigError, PosvecError
 from posvec.extras import need
-from posvec.search_space import configured
+from posvec.search_results import BEST, FRONT, TRIALS, SearchResult, Trial
 
 if TYPE_CHECKING:
     import optuna
 
-JOURNAL, BEST, TRIALS, FRONT, MODEL, PLOTS = "journal.log", "best.json", "trials.csv", "front", "model", "plots"
+JOURNAL, MODEL, PLOTS = "journal.log", "model", "plots"
 IDENTITY, SECONDS, REASON = "posvec", "seconds", "reason"  # attributes of a study and of its trials
 
 _FORMAT = 1
-_SHOWN = 10
+_NAME = "search"  # of the one study that a folder has
+_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 _STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "stopped", "RUNNING": "running", "WAITING": "waiting"}
 # Where and how quickly a trial runs does not change what it finds.
 _LOCAL = ("threads", "checkpoint_minutes")
@@ -45,115 +44,24 @@ class OtherStudyError(PosvecError):
     """A study that is there already, of another corpus, space or objective."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One configuration that was tried."""
-
-    number: int
-    state: str
-    """complete, pruned, stopped, running or waiting."""
-    settings: dict[str, Any]
-    values: dict[str, float]
-    """Of each objective; empty unless complete."""
-    seconds: float | None
-    reason: str | None = None
-    """Why it was pruned or stopped."""
-
-
-@dataclass(frozen=True)
-class SearchResult(Result):
-    """All trials of a search, and which of them are best."""
-
-    corpus: str
-    objectives: dict[str, str]
-    """maximize or minimize, by name."""
-    space: tuple[str, ...]
-    best: tuple[int, ...]
-    """The number of the best trial; with several objectives, of each that no other beats in all, the best by the first
-    objective before the others."""
-    importance: dict[str, float]
-    """How much each setting decides whether a trial is among the best quarter by the first objective (PED-ANOVA);
-    empty until enough was tried."""
-    trials: tuple[Trial, ...]
-    base: Config = field(repr=False)
-    """What all trials have in common."""
-
-    @property
-    def best_trial(self) -> Trial:
-        if not self.best:
-            raise PosvecError(f"no trial has been completed yet{self.last_reason}; search longer")
-        return self.trials[self.best[0]]
-
-    @property
-    def best_config(self) -> Config:
-        return self.config(self.best_trial)
-
-    @property
-    def last_reason(self) -> str:
-        """Why the last one of the trials that were given up was."""
-        reasons = [trial.reason for trial in self.trials if trial.reason]
-        return f" (the last one: {reasons[-1]})" if reasons else ""
-
-    def config(self, trial: Trial) -> Config:
-        """The configuration of a trial, with all of the corpus to train on."""
-        return configured(self.base, trial.settings)
-
-    def ranked(self) -> list[Trial]:
-        """Trials that are complete, by the first objective."""
-        name, direction = next(iter(self.objectives.items()))
-        complete = [trial for trial in self.trials if trial.values]
-        return sorted(complete, key=lambda trial: trial.values[name], reverse=direction == "maximize")
-
-    def tables(self) -> list[Table]:
-        ranked = self.ranked()
-        title = f"Best of {len(ranked):,} completed trials"
-        if len(self.objectives) > 1:
-            title = (
-                f"{len(self.best):,} of {len(ranked):,} completed trials: no other one beats these in all objectives"
-            )
-            ranked = [self.trials[number] for number in self.best]
-        tables = [Table(title, self._columns(), [self._row(trial) for trial in ranked[:_SHOWN]], ".4g")]
-        if self.importance:
-            rows = [(name, share) for name, share in self.importance.items()]
-            tables.append(Table("Importance of settings", ("setting", "importance"), rows, ".2f"))
-        return tables
-
-    def main_table(self) -> Table:
-        return Table("Trials", self._columns(), [self._row(trial) for trial in self.trials])
-
-    def _columns(self) -> tuple[str, ...]:
-        return ("trial", *self._settings(), *self.objectives, "state", "time (s)")
-
-    def _settings(self) -> list[str]:
-        return [text.partition("=")[0] for text in self.space]
-
-    def _row(self, trial: Trial) -> tuple[object, ...]:
-        settings = (trial.settings.get(name) for name in self._settings())
-        values = (trial.values.get(name) for name in self.objectives)
-        return (trial.number, *settings, *values, trial.state, trial.seconds)
-
-
 def open_study(
     folder: Path, identity: Mapping[str, Any], storage: str | None, name: str | None, overwrite: bool
 ) -> tuple[optuna.Study, bool]:
     """The study in a folder or a database, and whether it is new; refused if it is of anything else than this."""
     optuna = _optuna()
-    check_folder(folder)
-    place = _storage(folder, storage)
-    name = name or folder.absolute().name
-    with _storing(storage):
-        if overwrite:
-            with contextlib.suppress(KeyError):
-                optuna.delete_study(study_name=name, storage=place)
-            _remove_files(folder)
-        try:
-            directions = list(identity["objectives"].values())
-            study = optuna.create_study(study_name=name, storage=place, directions=directions)
-        except optuna.exceptions.DuplicatedStudyError:
-            study = optuna.load_study(study_name=name, storage=place)
-            _check_same(_identity(study), identity, str(folder) if storage is None else name)
-            return study, False
-        study.set_user_attr(IDENTITY, {**identity, "format": _FORMAT})
+    place, name = _storage(folder, storage, name)
+    if overwrite:
+        with contextlib.suppress(KeyError):
+            optuna.delete_study(study_name=name, storage=place)
+        _remove_files(folder)
+    try:
+        directions = list(identity["objectives"].values())
+        study = optuna.create_study(study_name=name, storage=place, directions=directions)
+    except optuna.exceptions.DuplicatedStudyError:
+        study = optuna.load_study(study_name=name, storage=place)
+        _check_same(_identity(study), identity, name if storage else str(folder))
+        return study, False
+    study.set_user_attr(IDENTITY, {**identity, "format": _FORMAT})
     return study, True
 
 
@@ -165,14 +73,12 @@ def load_study(folder: str | os.PathLike[str], storage: str | None = None, name:
         raise PosvecError(
             f"there is no study in {folder}; name the --output of posvec search, and its --storage if it had one"
         )
-    with _storing(storage):
+    with storing(folder, storage):
+        place, name = _storage(folder, storage, name)
         try:
-            study = optuna.load_study(study_name=name or folder.absolute().name, storage=_storage(folder, storage))
+            return summarize(optuna.load_study(study_name=name, storage=place))
         except KeyError:
-            raise PosvecError(
-                f"there is no study {name or folder.absolute().name!r} there; give the --name that it was searched by"
-            ) from None
-        return summarize(study)
+            raise PosvecError(f"there is no study {name!r} there; give the --name that it was searched by") from None
 
 
 def summarize(study: optuna.Study, importance: bool = True) -> SearchResult:
@@ -204,20 +110,22 @@ def make_identity(
     }
 
 
-def write_files(result: SearchResult, folder: Path) -> None:
-    """Everything in the folder that is made of the storage."""
-    result.write(folder / TRIALS)
-    if not result.best:
-        return
-    _write_config(folder / BEST, result, result.best_trial)
-    if len(result.objectives) > 1:
-        (folder / FRONT).mkdir(exist_ok=True)
-        names = {number: f"trial-{number}.json" for number in result.best}
-        for number, name in names.items():
-            _write_config(folder / FRONT / name, result, result.trials[number])
-        for file in (folder / FRONT).glob("trial-*.json"):
-            if file.name not in names.values():
-                file.unlink(missing_ok=True)
+@contextlib.contextmanager
+def storing(folder: Path, url: str | None) -> Iterator[None]:
+    """Turns what a storage says into a sentence, without the password that an address may have in it."""
+    from optuna.exceptions import StorageInternalError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, StorageInternalError, ImportError) as error:
+        place, first = (_PASSWORD.sub(r"\1:***@", text) for text in (url or "", str(error).strip().splitlines()[0]))
+        raise PosvecError(
+            f"the storage {place} cannot be used: {first}; check the address, that the server runs, and that the "
+            'database\'s driver is installed (PostgreSQL: pip install "psycopg[binary]", postgresql+psycopg://...)'
+        ) from error
+    except json.JSONDecodeError as error:
+        raise PosvecError(f"{folder / JOURNAL} is damaged ({error}); begin the study anew with --overwrite") from error
 
 
 def check_folder(folder: Path) -> None:
@@ -245,31 +153,28 @@ def _optuna() -> Any:
     return optuna
 
 
-def _storage(folder: Path, url: str | None) -> Any:
+def _storage(folder: Path, url: str | None, name: str | None) -> tuple[Any, str]:
+    """Where the study is, and its name there."""
     if url is not None:
-        return url
+        return _database(url), name or folder.absolute().name
+    if name is not None:
+        raise ConfigError("--name is that of a study in a database; give its address with --storage, or leave it out")
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
-    return JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    return JournalStorage(JournalFileBackend(str(folder / JOURNAL))), _NAME
 
 
-@contextlib.contextmanager
-def _storing(url: str | None) -> Iterator[None]:
-    """Turns what a database says into a sentence, without the password that the address may have in it."""
-    try:
-        yield
-    except (PosvecError, KeyError):
-        raise
-    except Exception as error:
-        if url is None:
-            raise
-        place = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)
-        first = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", (str(error).strip() or type(error).__name__).splitlines()[0])
-        raise PosvecError(
-            f"the storage {place} cannot be used: {first}; check the address, that the server runs, and that the "
-            'database\'s driver is installed (PostgreSQL: pip install "psycopg[binary]", postgresql+psycopg://...)'
-        ) from error
+def _database(url: str) -> Any:
+    """Optuna's tables in a database. Where several processes make them at the same moment, all but one try again."""
+    from optuna.storages import get_storage
+    from sqlalchemy.exc import DatabaseError
+
+    for _ in range(3):
+        with contextlib.suppress(DatabaseError):
+            return get_storage(url)
+        time.sleep(0.5)
+    return get_storage(url)
 
 
 def _identity(study: optuna.Study) -> dict[str, Any]:
@@ -286,6 +191,13 @@ def _identity(study: optuna.Study) -> dict[str, Any]:
 
 def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], name: str) -> None:
     remedy = "choose another --output, or begin it anew with --overwrite"
+    for group, settings in here["config"].items():
+        for setting, value in settings.items():
+            if setting not in _LOCAL and there["config"].get(group, {}).get(setting) != value:
+                raise OtherStudyError(
+                    f"the study {name} has {setting} {there['config'].get(group, {}).get(setting)}, not {value}; give "
+                    f"the same to go on with it, {remedy}"
+                )
     if there["corpus"] != here["corpus"]:
         raise OtherStudyError(
             f"the study {name} is of another corpus ({there['corpus_name']}, not {here['corpus_name']}, or that has "
@@ -299,13 +211,6 @@ def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], name: str) ->
                 f"the study {name} has the {what} {', '.join(there[what])}, not {', '.join(here[what])}; give the same "
                 f"to go on with it, {remedy}"
             )
-    for group, settings in here["config"].items():
-        for setting, value in settings.items():
-            if setting not in _LOCAL and there["config"].get(group, {}).get(setting) != value:
-                raise OtherStudyError(
-                    f"the study {name} has {setting} {there['config'].get(group, {}).get(setting)}, not {value}; give "
-                    f"the same to go on with it, {remedy}"
-                )
 
 
 def _remove_files(folder: Path) -> None:
@@ -346,14 +251,3 @@ def _importance(study: optuna.Study) -> dict[str, float]:
                 target=lambda trial: sign * trial.values[0],
             )
         )
-
-
-def _write_config(path: Path, result: SearchResult, trial: Trial) -> None:
-    content = {
-        "trial": trial.number,
-        "objectives": trial.values,
-        "searched": trial.settings,
-        "settings": result.config(trial).to_dict(),
-    }
-    with replacing(path) as file:
-        file.write((json.dumps(content, indent=2) + "\n").encode())

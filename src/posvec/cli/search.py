@@ -14,7 +14,7 @@ from posvec.config import GROUPS, SETTINGS
 from posvec.printing import make_console
 
 if TYPE_CHECKING:
-    from posvec.study import SearchResult
+    from posvec.search_results import SearchResult
 
 _PATH = click.Path(path_type=Path)
 _storage = click.option(
@@ -80,7 +80,8 @@ def search(
     them. Ctrl-C stops, and the same command goes on; several processes may work on one study.
     """
     from posvec.search import search as run
-    from posvec.study import BEST, PLOTS
+    from posvec.search_results import BEST
+    from posvec.study import PLOTS
 
     config, given = configuration(config_file, values)
     options = {name: value for name, value in values.items() if name not in SETTINGS}
