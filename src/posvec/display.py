@@ -43,8 +43,10 @@ class TerminalDisplay:
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[Callable[[float], None]]:
         task = self._bar.add_task(name, total=1.0, detail="")
-        yield lambda share: self._bar.update(task, completed=share)
-        self._bar.remove_task(task)
+        try:
+            yield lambda share: self._bar.update(task, completed=share)
+        finally:
+            self._bar.remove_task(task)
 
     def note(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)

@@ -245,12 +245,19 @@ def effect(result: SearchResult, setting: str) -> Figure:
     else:
         places = list(values)
         if any(text.startswith(f"{setting}=") and text.endswith(":log") for text in result.space):
+            ticker = need("matplotlib.ticker", "plots")
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_locator(ticker.NullLocator())
+        else:
+            axes.locator_params("x", integer=all(isinstance(value, int) for value in values))
+    best = "best" if len(result.objectives) == 1 else "Pareto front"
     for is_best in (False, True):
         shown = [i for i, trial in enumerate(trials) if (trial.number in result.best) == is_best]
         axes.plot(
             [places[i] for i in shown], [trials[i].values[name] for i in shown], _MARKS[is_best],
-            color=_colour(is_best), markersize=5 if is_best else 3, label="best" if is_best else "trial",
+            color=_colour(is_best), markersize=5 if is_best else 3, label=best if is_best else "trial",
         )  # fmt: skip
     axes.set_xlabel(_setting(setting))
     axes.set_ylabel(_objective(name))

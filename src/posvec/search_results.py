@@ -85,7 +85,7 @@ class SearchResult(Result):
                 f"{len(self.best):,} of {len(ranked):,} completed trials: no other one beats these in all objectives"
             )
             ranked = [self.trials[number] for number in self.best]
-        tables = [Table(title, self._columns(), [self._row(trial) for trial in ranked[:_SHOWN]], ".4g")]
+        tables = [Table(title, self._columns()[:-1], [self._row(trial)[:-1] for trial in ranked[:_SHOWN]], ".4g")]
         if self.importance:
             rows = [(name, share) for name, share in self.importance.items()]
             tables.append(Table("Importance of settings", ("setting", "importance"), rows, ".2f"))
@@ -95,7 +95,7 @@ class SearchResult(Result):
         return Table("Trials", self._columns(), [self._row(trial) for trial in self.trials])
 
     def _columns(self) -> tuple[str, ...]:
-        return ("trial", *self._settings(), *self.objectives, "state", "time (s)")
+        return ("trial", *self._settings(), *self.objectives, "time (s)", "state")
 
     def _settings(self) -> list[str]:
         return [text.partition("=")[0] for text in self.space]
@@ -103,7 +103,7 @@ class SearchResult(Result):
     def _row(self, trial: Trial) -> tuple[object, ...]:
         settings = (trial.settings.get(name) for name in self._settings())
         values = (trial.values.get(name) for name in self.objectives)
-        return (trial.number, *settings, *values, trial.state, trial.seconds)
+        return (trial.number, *settings, *values, trial.seconds, trial.state)
 
 
 def write_files(result: SearchResult, folder: Path) -> None:

@@ -167,11 +167,11 @@ class Search:
             return self._prune(trial, watch.verdict)
         self.study.tell(trial, measured)
         result = summarize(self.study, importance=False)
-        is_best = trial.number in result.best
+        remark = " (best so far)" if len(self.objectives) == 1 else " (on the Pareto front)"
         if keep_best and trial.number == result.best[0]:
             model.save(self.folder / MODEL, overwrite=True)
         write_files(result, self.folder)
-        return _measured(result.trials[trial.number].values) + (" (best so far)" if is_best else "")
+        return _measured(result.trials[trial.number].values) + (remark if trial.number in result.best else "")
 
     def _pass_over(self, trial: optuna.Trial, reason: str) -> str:
         self.unfit += 1
