@@ -19,9 +19,9 @@ from posvec.evaluation.lines import as_paths
 from posvec.extras import need
 from posvec.model import Model
 from posvec.objectives import Objective, TestFiles, make_objectives
-from posvec.pipeline import Silent, open_source, prepare, train_prepared
+from posvec.pipeline import Display, Silent, open_source, prepare, train_prepared
 from posvec.search_results import SearchResult
-from posvec.search_run import Search, SearchDisplay, described
+from posvec.search_run import Search, described
 from posvec.search_space import Dimension, paper_space, parse_space
 from posvec.storage import check_output
 from posvec.study import OtherStudyError, storing
@@ -48,7 +48,7 @@ def search(
     overwrite: bool = False,
     preset: str = "posvec",
     config: Config | None = None,
-    display: SearchDisplay | None = None,
+    display: Display | None = None,
     **settings: Any,
 ) -> SearchResult:
     """Search for the settings that are best by the objectives; the study in the folder ``output`` goes on if there.
@@ -80,15 +80,16 @@ def autotune(
     preset: str = "posvec",
     config: Config | None = None,
     overwrite: bool = False,
-    display: SearchDisplay | None = None,
+    display: Display | None = None,
     **settings: Any,
 ) -> Model:
     """Search for some time, then train the best configuration on all of the corpus and save it in ``output``.
 
-    Searched are c, D' (of the constrained model), the learning rate and the number of epochs, but for those that are
-    given in ``settings``. The objective is the validation loss, or with ``questions`` the accuracy of analogies. Only
-    the latter can tell how much frequent words should be subsampled, and searches for that too: a loss over other words
-    is another loss. The study stays in the folder ``output``.search, and goes on if it is there.
+    Searched are c, D' (of the constrained model) and the learning rate, but for those that are given in ``settings``,
+    by the validation loss. With ``questions`` the objective is the accuracy of analogies, and the number of epochs and
+    the subsampling of frequent words are searched too, which the loss cannot judge: over other words it is another
+    loss, and vectors go on getting better in epochs after which the loss does not. The study stays in the folder
+    ``output``.search, and goes on if it is there.
     """
     check_output(output, overwrite)
     base = config.replace(**settings) if config else make_config(model, preset, **settings)
@@ -134,7 +135,6 @@ def _autotune_space(base: Config, analogies: bool) -> tuple[Dimension, ...]:
         "window=1..30",
         *[str(each) for each in paper_space(base) if each.name == "positional_dim"],
         "initial_lr=0.01..0.2:log",
-        "epochs=1..20:log",
-        *(["sample=1e-6..1e-3:log"] if analogies else []),
+        *(["epochs=1..20:log", "sample=1e-6..1e-3:log"] if analogies else []),
     ]
     return parse_space(space)

@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from posvec.atomic import file_digest
 from posvec.cache import digest_of
@@ -39,12 +39,6 @@ _TRIALS_BEFORE_PRUNING = 5
 _UNFIT_IN_A_ROW = 200  # combinations that cannot be, after which a search gives up on the space
 
 
-class SearchDisplay(Display, Protocol):
-    """A display that can also say something between trials."""
-
-    def note(self, text: str) -> None: ...
-
-
 class Search:
     """A study that is being searched by this process, perhaps among others."""
 
@@ -57,7 +51,7 @@ class Search:
         base: Config,
         dimensions: tuple[Dimension, ...],
         objectives: tuple[Objective, ...],
-        display: SearchDisplay,
+        display: Display,
         prune: bool,
     ) -> None:
         self.corpus, self.base, self.dimensions, self.objectives = corpus, base, dimensions, objectives

@@ -28,14 +28,14 @@ RESUMED = ("state", "posvec resume")
     "--autotune",
     type=DURATION,
     metavar="TIME",
-    help="first search this long (such as 10m) for window, positional_dim, initial_lr and epochs, those that are not "
-    "given; the lowest validation loss wins",
+    help="first search this long (such as 10m) for window, positional_dim and initial_lr, where not given; the "
+    "lowest validation loss wins",
 )
 @click.option(
     "--questions",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="with --autotune: the highest accuracy on these analogies wins, and sample is searched too",
+    help="with --autotune: the highest accuracy on these analogies wins, and epochs and sample are searched too",
 )
 @click.option("--overwrite", is_flag=True, help="replace a model that is already there")
 @click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
