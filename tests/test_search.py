@@ -45,8 +45,9 @@ def test_a_dimension_is_written_as_it_is_read(text):
     [("windo=1..5", "did you mean window"), ("window=5..1", "empty"), ("window=0..5", "at least 1"),
      ("window=1.5..5", "whole number"), ("window=a..5", "no number"), ("window=..", "no number"), ("window", "such as"),
      ("window=5", "one value only"), ("window=5,5", "one value only"), ("window=5,6,5", "twice"),
-     ("initializer=1..2", "no range"), ("initializer=identity,foo", "is one of")
-     ("subwords=true,maybe", "true or false"), ("sample=0..1:log", "above 0"), ("window=1..5:9", "step"), ("window=1..5:0", "step"), ("sample=0..nan", "number")],
+     ("initializer=1..2", "no range"), ("initializer=identity,foo", "is one of"),
+     ("subwords=true,maybe", "true or false"), ("sample=0..1:log", "above 0"), ("window=1..5:9", "step"),
+     ("window=1..5:0", "step"), ("sample=0..nan", "number")],
 )  # fmt: skip
 def test_a_space_that_cannot_be_is_refused(text, said):
     with pytest.raises(ConfigError, match=said):
