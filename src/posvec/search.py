@@ -88,7 +88,7 @@ def autotune(
     Searched are c, D' (of the constrained model) and the learning rate, but for those that are given in ``settings``,
     by the validation loss. With ``questions`` the objective is the accuracy of analogies, and the number of epochs and
     the subsampling of frequent words are searched too, which the loss cannot judge: over other words it is another
-    loss, and vectors go on getting better in epochs after which the loss does not. The study stays in the folder
+    loss, and models of fewer epochs can have a lower one and far worse vectors. The study stays in the folder
     ``output``.search, and goes on if it is there.
     """
     check_output(output, overwrite)
