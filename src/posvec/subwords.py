@@ -61,13 +61,18 @@ class SubwordRows:
 
     def rows_of(self, word: str) -> NDArray[np.uint32]:
         """The rows of the n-grams of any word, as far as they exist: what an out-of-vocabulary word is made of."""
+        rows = self.rows_of_ngrams(word)
+        return rows[rows >= 0].astype(np.uint32)
+
+    def rows_of_ngrams(self, word: str) -> NDArray[np.int64]:
+        """The row of each n-gram of any word, in the order of :func:`subwords`; -1 for those that have none."""
         buckets = subword_buckets(word, self.config)
         order, ordered = self._by_bucket
+        if not len(ordered):
+            return np.full(len(buckets), -1, np.int64)
         places = np.searchsorted(ordered, buckets)
         places[places == len(ordered)] = 0
-        found = ordered[places] == buckets if len(ordered) else np.zeros(len(buckets), bool)
-        rows: NDArray[np.uint32] = (order[places[found]] + len(self.words)).astype(np.uint32)
-        return rows
+        return np.where(ordered[places] == buckets, order[places] + len(self.words), -1)
 
     def rows_of_known(self, word: int) -> NDArray[np.uint32]:
         """The rows of a word of the vocabulary, as in ``rows``, which need not be made for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,23 @@ from posvec.parallel import map_in_order
 from posvec.quantization import Table
 from posvec.queries import Queries
 from posvec.storage import Folder
-from posvec.subwords import SubwordRows, build_rows
+from posvec.subwords import SubwordRows, build_rows, subwords
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from posvec.ann import NeighborIndex
 
-__all__ = ["Neighbor", "WordVectors", "best"]
+__all__ = ["Neighbor", "Part", "WordVectors", "best"]
 
 Floats = NDArray[np.float32]
+
+
+class Part(NamedTuple):
+    """A word's own row, or one of its n-grams, and what it brings to the word's vector."""
+
+    text: str
+    share: float | None
+    """Of the length of the vector, along its direction: all shares add up to 1. None if the n-gram has no row."""
 
 
 class WordVectors(Queries):
@@ -131,6 +139,20 @@ class WordVectors(Queries):
         else:
             vectors = np.array([self.get_vector(word) for word in words], np.float32).reshape(-1, self.vector_size)
         return units(vectors) if norm else vectors
+
+    def parts(self, word: str) -> list[Part]:
+        """What the vector of a word is made of: its own row, if it is in the vocabulary, and its n-grams."""
+        vector = self.get_vector(word).astype(np.float64)
+        rows = self._rows.rows_of_ngrams(word).tolist()
+        texts = subwords(word, self._rows.config)
+        if word in self:
+            rows, texts = [self.key_to_index[word], *rows], [word, *texts]
+        known = [row for row in rows if row >= 0]
+        # u_w is the mean of its rows, so that the projections of the rows on it have its squared length as their mean.
+        projected = self._input_vectors[known].astype(np.float64) @ vector
+        squared = float(vector @ vector) or 1.0
+        shares = iter((projected / (squared * len(known))).tolist())
+        return [Part(text, next(shares) if row >= 0 else None) for text, row in zip(texts, rows, strict=True)]
 
     @cached_property
     def table(self) -> Floats:

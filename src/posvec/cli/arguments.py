@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +78,17 @@ def show_result(measure: Callable[[], Result], as_json: bool, output: Path | Non
 def refuse_existing(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise ConfigError(f"{path} exists already; choose another name or add --overwrite")
+
+
+def named_models(paths: tuple[Path, ...]) -> dict[str, Path]:
+    """Models by the names of their folders, or by their whole paths where two folders are named alike."""
+    shared = {name for name, times in Counter(map(model_name, paths)).items() if times > 1}
+    return {str(path) if model_name(path) in shared else model_name(path): path for path in paths}
+
+
+def model_name(path: Path) -> str:
+    """What the user calls a folder, also if it is named as . or through a link."""
+    return os.path.basename(os.path.abspath(path))  # noqa: PTH100, PTH119 - Path would follow the link
 
 
 @contextmanager

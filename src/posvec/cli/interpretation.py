@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -12,6 +10,8 @@ import click
 
 from posvec.cli.arguments import (
     model_argument,
+    model_name,
+    named_models,
     overwrite_option,
     refuse_existing,
     result_options,
@@ -106,7 +106,7 @@ def positions(models: tuple[Path, ...], plot: Path | None, output: Path | None, 
     from posvec.model import Model
 
     _show(
-        lambda: importance({name: Model.load(path) for name, path in _names(models).items()}),
+        lambda: importance({name: Model.load(path) for name, path in named_models(models).items()}),
         {plot: plots.positions},
         as_json,
         output,
@@ -255,7 +255,7 @@ def report(
         measures["Analogies"] = analogy.evaluate(loaded, questions)
     if pairs:
         measures["Similarity"] = similarity.evaluate(loaded, pairs)
-    page = make_page(loaded, _name(model), measures, sentences, text)
+    page = make_page(loaded, model_name(model), measures, sentences, text)
     write_page(page, output)
     click.echo(f"{output} is written; open it in a browser", err=True)
 
@@ -285,14 +285,3 @@ def _show(
         return result
 
     show_result(measured, as_json, output, overwrite)
-
-
-def _names(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Models by the names of their folders, or by their whole paths where two folders are named alike."""
-    shared = {name for name, times in Counter(map(_name, paths)).items() if times > 1}
-    return {str(path) if _name(path) in shared else _name(path): path for path in paths}
-
-
-def _name(path: Path) -> str:
-    """What the user calls a folder, also if it is named as . or through a link."""
-    return os.path.basename(os.path.abspath(path))  # noqa: PTH100, PTH119 - Path would follow the link

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.corpus import Progress
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.lines import as_paths, told
 from posvec.evaluation.lookup import Floats, Lookup, Rows, Unknown
@@ -103,12 +104,14 @@ def evaluate(
     case_fold: bool = True,
     oov: Unknown = "skip",
     skip_invalid: bool = False,
+    progress: Progress | None = None,
 ) -> AnalogyResult:
     """Ask a model the questions of files or folders (see :func:`posvec.evaluation.questions.read_questions`).
 
     Questions and answers are limited to the ``restrict_vocab`` most frequent words; None means all. Questions with
     other words are skipped and counted; with ``oov="subwords"`` these words get their vectors from n-grams and can be
-    answers too. The score is that of gensim's ``evaluate_word_analogies``.
+    answers too. The score is that of gensim's ``evaluate_word_analogies``. ``progress`` hears the share that is
+    done, and ends it all by raising.
     """
     if method not in METHODS:
         raise ConfigError(f"method is one of {', '.join(METHODS)}, not {method!r}")
@@ -116,7 +119,7 @@ def evaluate(
     sections, invalid = read_questions(paths, skip_invalid)
     lookup = Lookup(model, restrict_vocab, case_fold, oov)
     asked = [question for section in sections for question in section.questions]
-    outcomes = _outcomes(lookup, asked, method)
+    outcomes = _outcomes(lookup, asked, method, progress)
     if (outcomes == SKIPPED).all():
         raise PosvecError(
             f"none of the {len(outcomes):,} questions of {', '.join(map(str, paths))} can be asked: each has a word "
@@ -158,7 +161,7 @@ def _tally(name: str, kind: str | None, outcomes: NDArray[np.int8]) -> Tally:
     return Tally(name, kind, correct / total if total else None, coverage, correct, total, skipped)
 
 
-def _outcomes(lookup: Lookup, questions: list[Question], method: Method) -> NDArray[np.int8]:
+def _outcomes(lookup: Lookup, questions: list[Question], method: Method, progress: Progress | None) -> NDArray[np.int8]:
     outcomes = np.full(len(questions), SKIPPED, np.int8)
     asked, given, accepted = [], [], []
     for i, question in enumerate(questions):
@@ -171,12 +174,12 @@ def _outcomes(lookup: Lookup, questions: list[Question], method: Method) -> NDAr
     if asked:
         # Sorted by a, then b: what a question has in common with its neighbours is computed once.
         distinct, which = np.unique(np.array(given), axis=0, return_inverse=True)
-        answered = _answer(lookup, distinct, method)[which.reshape(-1)].tolist()
+        answered = _answer(lookup, distinct, method, progress)[which.reshape(-1)].tolist()
         outcomes[asked] = [row in answers for row, answers in zip(answered, accepted, strict=True)]
     return outcomes
 
 
-def _answer(lookup: Lookup, questions: Rows, method: Method) -> Rows:
+def _answer(lookup: Lookup, questions: Rows, method: Method, progress: Progress | None) -> Rows:
     """The best answer of each question (rows a, b, c, sorted): the row of its most frequent variant, -1 for none."""
     given = np.unique(questions)
     a, b, c = np.searchsorted(given, questions).T
@@ -206,9 +209,12 @@ def _answer(lookup: Lookup, questions: Rows, method: Method) -> Rows:
 
     answers = np.full(len(questions), -1)
     highest = np.full(len(questions), -np.inf, np.float32)
-    for best, scores in map_in_order(best_of_block, range(0, len(lookup), _BLOCK)):
+    blocks = range(0, len(lookup), _BLOCK)
+    for done, (best, scores) in enumerate(map_in_order(best_of_block, blocks), 1):
         better = scores > highest  # of equal ones the more frequent word stays
         answers[better], highest[better] = variants[best[better]], scores[better]
+        if progress:
+            progress(done / len(blocks))
     return answers
 
 

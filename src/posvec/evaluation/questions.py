@@ -93,6 +93,12 @@ def read_pairs(path: str | Path, skip_invalid: bool = False) -> tuple[list[Pair]
     return pairs, invalid
 
 
+def is_pair_file(path: str | Path) -> bool:
+    """Whether a file holds pairs with scores rather than questions: most of its lines read so."""
+    parsed, invalid = parse_lines(path, _pair, skip_invalid=True)
+    return len(parsed) > invalid
+
+
 def _question_files(paths: list[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
