@@ -1,0 +1,1 @@
+"""The explorer: a local page in the browser that shows what models have learnt."""

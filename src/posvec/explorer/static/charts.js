@@ -1,0 +1,174 @@
+// Drawings in SVG. Each takes its data and a width, and returns an element as wide.
+
+import { number, percent, signed, svg } from "./dom.js";
+import { hideTip, showTip, tipped } from "./tip.js";
+
+const text = (x, y, said, attributes = {}) => svg("text", { x, y, ...attributes }, said);
+const canvas = (width, height, label, ...children) =>
+  svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
+
+/** Bars to both sides of zero, one for each of `items`: {label, value}; also a sum below them. */
+export function divergingBars(items, sum, label, width) {
+  const row = 28, left = Math.min(150, width * 0.36), right = 62;
+  const values = items.map((item) => item.value);
+  const low = Math.min(0, ...values), high = Math.max(0, ...values, 1e-9);
+  const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
+  const bars = items.map(({ label: name, value }, i) => {
+    const y = i * row;
+    const from = Math.min(x(0), x(value));
+    return svg("g", {},
+      text(left - 12, y + 19, clipped(name, left / 7.4), { class: "label end" }),
+      svg("rect", { x: from, y: y + 6, width: Math.max(1, Math.abs(x(value) - x(0))), height: row - 12, rx: 2,
+        class: value < 0 ? "s1" : "s0" }),
+      text(width, y + 19, number(value), { class: "value end" }));
+  });
+  const bottom = items.length * row;
+  return canvas(width, bottom + 30, label,
+    svg("line", { x1: x(0), x2: x(0), y1: 0, y2: bottom, class: "axis" }),
+    ...bars,
+    svg("line", { x1: 0, x2: width, y1: bottom + 2, y2: bottom + 2, class: "axis" }),
+    text(left - 12, bottom + 21, "score", { class: "label end" }),
+    text(width, bottom + 21, number(sum), { class: "value end strong" }));
+}
+
+/**
+ * Lines over places that are numbers. `series`: {name, values, chosen?, choose?}; values may be null. A place 0 that is
+ * not there, as between positions −1 and +1, stays a gap.
+ */
+export function lines(places, series, label, width, { named = String, digits = 3, zero = true } = {}) {
+  const height = Math.round(Math.min(280, Math.max(190, width * 0.42))), left = 46, right = 12, top = 12, bottom = 30;
+  const all = series.flatMap((each) => each.values).filter((value) => value !== null);
+  const low = zero ? 0 : Math.min(...all), high = Math.max(...all, low + 1e-9);
+  const [first, last] = [places[0], places.at(-1)];
+  const x = (place) => (first === last ? (left + width - right) / 2
+    : left + ((place - first) / (last - first)) * (width - left - right));
+  const y = (value) => height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
+  const paths = series.map(({ name, values, chosen, choose }, i) => {
+    let before = null;
+    const path = places.map((place, at) => {
+      if (values[at] === null) return (before = null) ?? "";
+      const go = before !== null && place - before <= 1 ? "L" : "M";
+      before = place;
+      return `${go}${x(place).toFixed(1)} ${y(values[at]).toFixed(1)}`;
+    }).join("");
+    const shape = `line s${i % 4}${chosen === false ? " receding" : ""}`;
+    const dots = places.map((place, at) => values[at] === null ? null
+      : svg("circle", { cx: x(place), cy: y(values[at]), r: places.length > 40 ? 1.5 : 2.5, class: `dot ${shape}` }));
+    const wide = choose ? svg("path", { d: path, class: "reach", onclick: () => choose(name) }) : null;
+    return svg("g", {}, svg("path", { d: path, class: shape }), ...dots.filter(Boolean), wide ?? "");
+  });
+  const ticks = [0, 0.5, 1].map((share) => low + share * (high - low));
+  const step = Math.ceil(places.length / Math.max(2, (width - left) / 34));
+  const steps = places.filter((place) => place % step === 0 || step === 1);
+  const guide = svg("line", { y1: top, y2: height - bottom, class: "guide", visibility: "hidden" });
+  const drawing = canvas(width, height, `${label} Arrow keys read out the values.`,
+    ...ticks.map((tick) => svg("g", {},
+      svg("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }),
+      text(left - 8, y(tick) + 4, number(tick, high - low < 0.1 ? 3 : 2), { class: "tick end" }))),
+    ...steps.map((place) => text(x(place), height - 8, named(place), { class: "tick middle" })),
+    guide, ...paths);
+  drawing.setAttribute("tabindex", "0");
+  let at = -1;
+  const read = (index, clientX, clientY) => {
+    at = index;
+    guide.setAttribute("x1", x(places[at]));
+    guide.setAttribute("x2", x(places[at]));
+    guide.setAttribute("visibility", "visible");
+    const values = series.filter((each) => each.values[at] !== null);
+    showTip([named(places[at]), ...values.map((each) => `${each.name} ${number(each.values[at], digits)}`)].join("\n"),
+      clientX, clientY);
+  };
+  const forget = () => { guide.setAttribute("visibility", "hidden"); hideTip(); };
+  drawing.addEventListener("pointermove", (event) => {
+    const inside = event.clientX - drawing.getBoundingClientRect().left;
+    const distances = places.map((place) => Math.abs(x(place) - inside));
+    read(distances.indexOf(Math.min(...distances)), event.clientX, event.clientY);
+  });
+  drawing.addEventListener("pointerleave", forget);
+  drawing.addEventListener("blur", forget);
+  drawing.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === "Escape") forget();
+    if (!by) return;
+    event.preventDefault();
+    const box = drawing.getBoundingClientRect();
+    const next = at < 0 ? 0 : Math.min(places.length - 1, Math.max(0, at + by));
+    read(next, box.left + x(places[next]), box.top + 40);
+  });
+  return drawing;
+}
+
+/** |d| of every feature at every position: a pixel each, scaled up. Features of a cluster stand together. */
+export function heatMap(positions, clusters, weights, label, width) {
+  const left = 46, top = 26, columns = clusters.flatMap((cluster) => cluster.features);
+  const cell = (width - left) / columns.length, row = Math.max(6, Math.min(14, (width - left) / positions.length));
+  const height = top + row * positions.length;
+  const high = Math.max(...weights.flat(), 1e-9);
+  const pixels = document.createElement("canvas");
+  [pixels.width, pixels.height] = [columns.length, positions.length];
+  const painter = pixels.getContext("2d");
+  const [ink, back] = ["--s0", "--back"].map(colour);
+  positions.forEach((_, i) => columns.forEach((feature, j) => {
+    const share = Math.sqrt(weights[i][feature] / high);
+    painter.fillStyle = `rgb(${ink.map((part, k) => Math.round(back[k] + share * (part - back[k]))).join()})`;
+    painter.fillRect(j, i, 1, 1);
+  }));
+  let begin = 0;
+  const names = clusters.map((cluster) => {
+    const x = left + begin * cell, room = cluster.features.length * cell;
+    begin += cluster.features.length;
+    return svg("g", {},
+      svg("line", { x1: x + 1, x2: x + room - 1, y1: top - 6, y2: top - 6, class: "axis" }),
+      text(x + 2, top - 11, room > 34 ? clipped(cluster.name, room / 6.6) : "", { class: "tick" }));
+  });
+  const step = Math.ceil(13 / row);
+  const rows = positions.map((position, i) => Math.abs(position) % step === 0 || step === 1
+    ? text(left - 8, top + (i + 0.5) * row + 4, signed(position), { class: "tick end" }) : "");
+  const image = svg("image", { href: pixels.toDataURL(), x: left, y: top, width: width - left, height: height - top,
+    preserveAspectRatio: "none", class: "pixels" });
+  tipped(image, (event) => {
+    const box = image.getBoundingClientRect();
+    const i = Math.floor(((event.clientY - box.top) / box.height) * positions.length);
+    const j = Math.floor(((event.clientX - box.left) / box.width) * columns.length);
+    if (!(i in positions) || !(j in columns)) return "";
+    return `feature ${columns[j]} at ${signed(positions[i])}\n|d| ${number(weights[i][columns[j]])}`;
+  });
+  return canvas(width, height + 4, label, ...names, ...rows, image);
+}
+
+/** Words at their places in two dimensions; the first one is the one asked for. */
+export function wordMap(places, explained, label, width, href) {
+  const height = Math.round(Math.max(300, width * 0.62)), margin = { x: Math.min(70, width / 6), y: 22 };
+  const scale = (values, from, to) => {
+    const low = Math.min(...values), span = Math.max(...values) - low || 1;
+    return (value) => from + ((value - low) / span) * (to - from);
+  };
+  const x = scale(places.map((each) => each.x), margin.x, width - margin.x);
+  const y = scale(places.map((each) => each.y), height - margin.y, margin.y);
+  const taken = [];
+  const free = (box) => taken.every((other) =>
+    box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom);
+  const points = places.map((each, i) => {
+    const [px, py] = [x(each.x), y(each.y)], half = (each.word.length * 7) / 2 + 2;
+    const box = { left: px - half, right: px + half, top: py - 20, bottom: py + 3 };
+    const labelled = i === 0 || free(box); // labels of farther words give way
+    if (labelled) taken.push(box);
+    const point = svg("a", { href: href(each.word), class: i === 0 ? "asked" : "" },
+      svg("circle", { cx: px, cy: py, r: i === 0 ? 5 : 3.5, class: "s0 point" }),
+      labelled ? text(px, py - 8, each.word, { class: "label middle" }) : "");
+    point.setAttribute("aria-label", each.word);
+    return tipped(point, () => `${each.word}\nsimilarity ${number(each.similarity)}`);
+  });
+  const drawing = canvas(width, height + 20, label, ...points.reverse(),
+    text(width, height + 14, `${percent(explained, 0)} of the variance`, { class: "tick end" }));
+  drawing.setAttribute("role", "group"); // its words are links
+  return drawing;
+}
+
+const clipped = (said, letters) => (said.length > letters ? `${said.slice(0, Math.max(1, letters - 1))}…` : said);
+
+function colour(name) {
+  const painter = document.createElement("canvas").getContext("2d");
+  painter.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return painter.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+}
