@@ -76,6 +76,21 @@ def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two saved models, constrained and subword, that know the words of the explorer's first pages."""
+    from posvec.pipeline import train
+
+    draw = random.Random(3)
+    animals = ["unlike", "dogs", "cats", "mew", "bark", "fruit", "flies", "like", "cat", "dog"]
+    people = ["man", "king", "woman", "queen"]
+    folder = tmp_path_factory.mktemp("explored")
+    sentences = [*lines, *(" ".join(draw.sample(animals + people, 6)) for _ in range(200))]
+    for kind in ("constrained", "subword"):
+        train(sentences, kind, **{**SETTINGS, "epochs": 3, "validation": 0.05}).save(folder / kind)
+    return {kind: folder / kind for kind in ("constrained", "subword")}
+
+
+@pytest.fixture(scope="session")
 def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of 96,000 words, trained in 192 stretches: long enough to be interrupted in the midst of an epoch."""
     path = tmp_path_factory.mktemp("corpus") / "long.txt"

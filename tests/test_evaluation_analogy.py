@@ -242,3 +242,19 @@ def test_the_command_answers_bad_input_in_one_sentence(
         assert message in ended.err
         assert ended.err.count("\n") == 1
         assert not ended.out
+
+
+def test_progress_is_told_and_ends_it_by_raising(tmp_path: Path) -> None:
+    words, table = relations(words=9000)
+    vectors = WordVectors.from_table(words, table)
+    path = write_questions(tmp_path / "questions.txt", words, count=20)
+    heard: list[float] = []
+    result = analogy.evaluate(vectors, path, restrict_vocab=None, progress=heard.append)
+    assert heard == [1 / 3, 2 / 3, 1]
+    assert result.correct == analogy.evaluate(vectors, path, restrict_vocab=None).correct
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        analogy.evaluate(vectors, path, progress=stop)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from posvec import CorpusError
 from posvec.evaluation.lines import parse_lines
-from posvec.evaluation.questions import Pair, Question, read_pairs, read_questions
+from posvec.evaluation.questions import Pair, Question, is_pair_file, read_pairs, read_questions
 
 
 @pytest.fixture
@@ -186,3 +186,19 @@ def test_lines_are_counted_as_editors_do(path: Path) -> None:
 
     with pytest.raises(CorpusError, match=r", line 3: bad;"):
         parse_lines(path, parse)
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("tiger cat 7.35\n", True),
+        ("one,other,score\ntiger,cat,7.35\nox,dog,2\n", True),
+        ("tiger\tcat\t7.35\nox\tdog\t2\nbroken line\n", True),
+        (": capitals\nathens greece oslo norway\n", False),
+        ("athens greece\noslo norway\n", False),
+        ("", False),
+    ],
+)
+def test_files_of_pairs_are_told_from_questions(path: Path, text: str, pairs: bool) -> None:
+    path.write_text(text)
+    assert is_pair_file(path) == pairs

@@ -148,3 +148,24 @@ def test_a_single_word_is_answered_without_making_the_table_and_equals_its_row()
     single = [words[word] for word in WORDS]
     assert "table" not in words.__dict__
     assert np.array_equal(single, words.table)
+
+
+def test_the_parts_of_a_word_add_up_to_its_vector():
+    words = vectors()
+    known, made, partly = words.parts("cats"), words.parts("catdog"), words.parts("catxyzq")
+    assert [part.text for part in known[:3]] == ["cats", "<ca", "<cat"]
+    assert made[0].text == "<ca"
+    for word, parts in (("cats", known), ("catdog", made), ("catxyzq", partly)):
+        assert sum(part.share or 0 for part in parts) == pytest.approx(1, abs=1e-5)
+        rows = words._rows.rows_of_ngrams(word)
+        assert [part.share is None for part in parts[-len(rows) :]] == (rows < 0).tolist()
+    assert any(part.share is None for part in partly)
+    own = words._input_vectors[1]
+    vector = words["cats"]
+    assert known[0].share == pytest.approx(own @ vector / (vector @ vector) / len(known), abs=1e-5)
+
+
+def test_a_word_without_subwords_is_one_part():
+    assert vectors(subwords=False).parts("dog") == [("dog", pytest.approx(1))]
+    with pytest.raises(PosvecError, match="no vector for 'dogdog'"):
+        vectors(subwords=False).parts("dogdog")

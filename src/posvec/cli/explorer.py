@@ -37,10 +37,10 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
                 "to keep them to this machine",
                 err=True,
             )
-        opened.warm_in_background(loaded)
         if not no_browser:
             click.launch(where)
-        application.serve(loaded, listening, host)
+        with opened.warming(loaded):
+            application.serve(loaded, listening, host)
 
 
 COMMANDS = (explore,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Mapping
 from importlib.resources import files
@@ -64,7 +65,7 @@ def address(listening: socket.socket, host: str) -> str:
 
 
 def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
-    """Answer until interrupted."""
+    """Answer until interrupted (Ctrl-C)."""
     import uvicorn
 
     config = uvicorn.Config(
@@ -75,7 +76,8 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
         limit_concurrency=200,
         timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn ends in good order, then raises it again
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:

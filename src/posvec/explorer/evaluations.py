@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
-import queue
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 from fastapi import HTTPException, Request
 
+from posvec.corpus import Progress
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
@@ -45,38 +47,34 @@ def begin() -> None:
         raise HTTPException(429, "another evaluation is under way; wait for its end")
 
 
-def run(model: Model, content: bytes, name: str, kind: str) -> Iterator[str]:
+async def run(model: Model, content: bytes, name: str, kind: str) -> AsyncGenerator[str, None]:
     """Lines of JSON: progress, then the result or what is wrong with the file. To be called after :func:`begin`."""
-    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
     abandoned = threading.Event()
+
+    def tell(line: dict[str, Any] | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(lines.put_nowait, None if line is None else f"{json.dumps(line)}\n")
 
     def progress(share: float) -> None:
         if abandoned.is_set():
             raise _Abandoned
-        lines.put(json.dumps({"progress": share}))
+        tell({"progress": share})
 
     def work() -> None:
         try:
-            with tempfile.TemporaryDirectory(prefix="posvec-") as folder:
-                path = Path(folder, _file_name(name))
-                path.write_bytes(content)
-                try:
-                    told = json.dumps(_evaluate(model, path, kind, progress))
-                except PosvecError as error:
-                    told = json.dumps({"error": str(error)})
-                lines.put(told.replace(f"{folder}/", ""))  # a place that means nothing to the user
-        except OSError as error:
-            lines.put(json.dumps({"error": f"the file cannot be kept while it is read: {error.strerror}"}))
+            tell(_evaluate_content(model, content, _file_name(name), kind, progress))
         except _Abandoned:
             pass
         finally:
             _one_at_a_time.release()
-            lines.put(None)
+            tell(None)
 
-    threading.Thread(target=work, name="posvec-explorer-evaluation", daemon=True).start()
+    threading.Thread(target=work, name="posvec-explorer-evaluation").start()
     try:
-        while (line := lines.get()) is not None:
-            yield line + "\n"
+        while (line := await lines.get()) is not None:
+            yield line
     finally:
         abandoned.set()
 
@@ -86,7 +84,23 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "file"
 
 
-def _evaluate(model: Model, path: Path, kind: str, progress: Any) -> dict[str, Any]:
+def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progress: Progress) -> dict[str, Any]:
+    try:
+        with tempfile.TemporaryDirectory(prefix="posvec-") as folder:
+            path = Path(folder, name)
+            path.write_bytes(content)
+            try:
+                told = _evaluate(model, path, kind, progress)
+            except PosvecError as error:
+                told = {"error": str(error)}
+            # Without the folder, which means nothing to the user.
+            without: dict[str, Any] = json.loads(json.dumps(told).replace(f"{folder}/", ""))
+            return without
+    except OSError as error:
+        return {"error": f"the file cannot be kept while it is read: {error.strerror}; make room on the disk"}
+
+
+def _evaluate(model: Model, path: Path, kind: str, progress: Progress) -> dict[str, Any]:
     progress(0.0)
     if is_compressed(path):
         raise PosvecError(f"{path} is compressed; unpack it first")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -31,13 +32,13 @@ class OpenedModel:
         with self._finding:
             return self._examples
 
-    def warm(self) -> None:
-        """Find out all that takes long, and bring the tables into memory."""
-        with self._finding:
-            _ = self.model.vectors.norms
-            self.model.output_vectors.sum()
-            if self.model.config.model.positional_dim:
-                _ = self._examples
+    def warm(self) -> Iterator[Callable[[], object]]:
+        """Steps that find out all that takes long, and bring the tables into memory."""
+        yield lambda: self.model.vectors.norms
+        yield self.model.output_vectors.sum
+        if self.model.config.model.positional_dim:
+            yield lambda: self.clusters
+            yield lambda: self.examples
 
     @cached_property
     def _clusters(self) -> Clusters:
@@ -53,13 +54,21 @@ def open_models(paths: Mapping[str, Path]) -> dict[str, OpenedModel]:
     return {name: OpenedModel(name, Model.load(path)) for name, path in paths.items()}
 
 
-def warm_in_background(models: Mapping[str, OpenedModel]) -> threading.Thread:
-    """Warm one model after the other while the first page is being looked at."""
+@contextmanager
+def warming(models: Mapping[str, OpenedModel]) -> Iterator[None]:
+    """Warms one model after the other in the background, while the first page is being looked at."""
+    ended = threading.Event()
 
     def warm() -> None:
-        for each in models.values():
-            each.warm()
+        for step in (step for each in models.values() for step in each.warm()):
+            if ended.is_set():
+                return
+            step()
 
-    thread = threading.Thread(target=warm, name="posvec-explorer-warm", daemon=True)
+    thread = threading.Thread(target=warm, name="posvec-explorer-warm")
     thread.start()
-    return thread
+    try:
+        yield
+    finally:  # a thread that runs on while Python ends would take it down
+        ended.set()
+        thread.join()

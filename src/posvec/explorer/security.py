@@ -57,7 +57,7 @@ class Guard:
         if not is_known_host(_hostname(host), self.host):
             return 421, f"this server is not known as {host[:100]!r}; use the address that posvec explore printed"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
             return 403, f"requests from other pages are refused, and this one comes from {origin[:100]!r}"
         followed = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api/")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not followed:

@@ -53,6 +53,7 @@ export function show(main, models, parameters, keep) {
   function refresh() {
     const now = ++turn, sentence = words.join(" ");
     keep({ sentence, word: asked });
+    results.setAttribute("aria-busy", String(words.length > 1));
     if (words.length < 2) {
       results.replaceChildren(empty("Type some words around the gap."));
       return;
@@ -63,6 +64,7 @@ export function show(main, models, parameters, keep) {
       if (now !== turn) return; // the sentence has changed since
       for (const { value } of settled) if (value) used.push(...value.used);
       results.replaceChildren(sideBySide(models, async (model) => (await columns[models.indexOf(model)]).nodes));
+      results.setAttribute("aria-busy", "false");
       const letters = (word) => word.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
       editor.show(words, (word) => word !== MASK && !letters(word).some((part) => used.includes(part)));
     });

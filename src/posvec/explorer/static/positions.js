@@ -16,9 +16,12 @@ export function show(main, models, parameters, keep) {
     main.append(empty(`A ${kinds} model weighs all positions alike. Open a positional or constrained model to see more.`));
     return;
   }
-  const first = h("div", {});
+  const first = h("div", { "aria-busy": true });
   main.append(first);
-  importance(positional).then((drawn) => first.append(drawn), (error) => first.append(problem(error)));
+  importance(positional).catch(problem).then((shown) => {
+    first.append(shown);
+    first.setAttribute("aria-busy", "false");
+  });
   main.append(sideBySide(models, (model) => column(model, parameters.get("cluster"), keep)));
 }
 

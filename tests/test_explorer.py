@@ -1,0 +1,449 @@
+"""The explorer's API answers as the library does, within its limits, and to its own page alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
+from posvec.explorer import evaluations
+from posvec.explorer.application import address, listen, make_application
+from posvec.explorer.opened import OpenedModel, open_models
+from posvec.explorer.security import MOST_BYTES, Guard, is_known_host
+from posvec.model import Model
+
+SENTENCE = "unlike dogs cats [MASK]"
+QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n: else\nman xyzzyx woman queen\n"
+PAIRS = "cat\tdog\t8\nman\tking\t6\nfruit\tking\t1\nqueen\twoman\t7\n"
+
+
+@pytest.fixture(scope="module")
+def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
+    return open_models(explored)
+
+
+@pytest.fixture(scope="module")
+def model(opened: dict[str, OpenedModel]) -> Model:
+    return opened["constrained"].model
+
+
+@pytest.fixture(scope="module")
+def client(opened: dict[str, OpenedModel]) -> TestClient:
+    return TestClient(make_application(opened), "http://127.0.0.1:8000")
+
+
+@pytest.fixture(scope="module")
+def ask(client: TestClient) -> Callable[..., Any]:
+    def get(path: str, status: int = 200, /, **parameters: Any) -> Any:
+        answer = client.get(f"/api/{path}", params={"model": "constrained", **parameters})
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    return get
+
+
+def as_json(result: Any) -> Any:
+    return json.loads(json.dumps(result.to_dict()))
+
+
+# ---- the same functions as the library's ------------------------------------------------------------------------
+
+
+def test_masked_words_and_their_reasons_are_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
+    assert ask("masked", sentence=SENTENCE, topn=5) == as_json(masked.predict(model, SENTENCE, 5))
+    named = ask("masked", sentence=SENTENCE, topn=1, word=["mew", "bark"])
+    assert named == as_json(masked.predict(model, SENTENCE, 1, ["mew", "bark"]))
+    why = ask("explanation", sentence=SENTENCE, word="mew")
+    assert why == as_json(masked.explain(model, SENTENCE, "mew"))
+    assert sum(each["value"] for each in why["contributions"]) == pytest.approx(why["score"])
+
+
+def test_a_cluster_alone_can_score(ask: Callable[..., Any], model: Model) -> None:
+    name = clusters.find(model).names[0]
+    assert ask("masked", sentence=SENTENCE, cluster=name) == as_json(masked.predict(model, SENTENCE, cluster=name))
+    assert "there is no cluster" in ask("masked", 400, sentence=SENTENCE, cluster="middle")["error"]
+
+
+def test_positions_clusters_and_their_words_are_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
+    found = clusters.find(model)
+    assert ask("positions") == as_json(positions.importance({"constrained": model}))
+    answer = ask("clusters")
+    weights = answer.pop("weights")
+    assert answer == as_json(found)
+    assert np.allclose(weights, np.abs(model.positional_vectors), atol=1e-5)
+    top = context_words.top(model, found, 7, restrict_vocab=20, order="importance")
+    assert ask("context-words", topn=7, restrict_vocab=20, order="importance") == as_json(top)
+    assert ask("examples") == as_json(examples.find(model, found))
+
+
+def test_words_are_answered_as_by_the_library(ask: Callable[..., Any], model: Model) -> None:
+    vectors = model.vectors
+    near = [{"word": word, "similarity": similarity} for word, similarity in vectors.most_similar("cat", topn=3)]
+    assert ask("neighbors", word="cat", topn=3) == near
+    pair = ask("similarity", one="cat", other="dog")
+    assert pair["similarity"] == pytest.approx(vectors.similarity("cat", "dog"))
+    assert pair["rank"] == vectors.rank("cat", "dog")
+    for method, function in (("3cosadd", vectors.most_similar), ("3cosmul", vectors.most_similar_cosmul)):
+        expected = [each.word for each in function(["king", "woman"], ["man"], topn=4)]
+        found = ask("analogy", a="man", b="king", c="woman", topn=4, method=method)
+        assert [each["word"] for each in found] == expected
+    assert ask("map", word="cat", topn=9) == as_json(neighborhood.find(model, "cat", 9))
+
+
+def test_a_word_tells_what_it_is_made_of(ask: Callable[..., Any], model: Model) -> None:
+    known, made = ask("word", word="dogs"), ask("word", word="dogscats")
+    assert known["in_vocabulary"]
+    assert known["count"] == model.vocabulary.counts[model.vocabulary.index["dogs"]]
+    assert known["rank"] == model.vocabulary.index["dogs"] + 1
+    assert known["parts"][0]["text"] == "dogs"
+    assert not made["in_vocabulary"]
+    assert made["count"] is None
+    for answer in (known, made):
+        assert sum(part["share"] or 0 for part in answer["parts"]) == pytest.approx(1, abs=1e-5)
+    assert "<dog" in [part["text"] for part in made["parts"] if part["share"] is not None]
+
+
+def test_models_are_listed_and_described(client: TestClient, ask: Callable[..., Any], model: Model) -> None:
+    listed = client.get("/api/models").json()
+    assert [(each["name"], each["kind"]) for each in listed] == [("constrained", "constrained"), ("subword", "subword")]
+    assert listed[0]["words"] == len(model.vocabulary)
+    details = ask("model")
+    assert details["summary"] == listed[0]
+    assert details["report"] == json.loads(json.dumps(model.report.to_dict() if model.report else None))
+    assert {each["name"]: each["value"] for each in details["settings"]}["dim"] == 16
+    assert details["bytes"] == sum(
+        each.nbytes for each in (model.input_vectors, model.output_vectors, model.positional_vectors)
+    )
+
+
+def test_models_without_positions_say_so(ask: Callable[..., Any]) -> None:
+    for path in ("positions", "clusters", "examples", "context-words"):
+        assert "has no positional vectors" in ask(path, 400, model="subword")["error"]
+
+
+# ---- bad input and limits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "status", "said"),
+    [
+        ("masked", {"sentence": "no gap here"}, 400, "exactly one [MASK]"),
+        ("masked", {"sentence": ""}, 400, "exactly one [MASK]"),
+        ("masked", {"sentence": "[MASK]"}, 400, "no word of the sentence"),
+        ("masked", {"sentence": "a " * 1001 + "[MASK]"}, 422, "sentence: "),
+        ("masked", {"sentence": SENTENCE, "topn": 101}, 422, "topn: "),
+        ("masked", {"sentence": SENTENCE, "topn": 0}, 422, "topn: "),
+        ("masked", {"sentence": SENTENCE, "topn": "many"}, 422, "topn: "),
+        ("masked", {"sentence": SENTENCE, "word": ["cat"] * 21}, 422, "word: "),
+        ("masked", {}, 422, "sentence: "),
+        ("explanation", {"sentence": SENTENCE, "word": "xyzzyx"}, 400, "cannot predict xyzzyx"),
+        ("neighbors", {"word": "w" * 201}, 422, "word: "),
+        ("neighbors", {"word": ""}, 422, "word: "),
+        ("neighbors", {"word": "ÿ"}, 404, "no vector for 'ÿ'"),
+        ("map", {"word": "cat", "topn": 1000}, 422, "topn: "),
+        ("neighbors", {"word": "cat", "model": "../subword"}, 404, "there is no model '../subword' here"),
+        ("model", {"model": "/etc/passwd"}, 404, "opened are constrained, subword"),
+        ("nothing", {}, 404, "Not Found"),
+    ],
+)
+def test_bad_requests_are_answered_in_one_sentence(
+    ask: Callable[..., Any], path: str, parameters: dict[str, Any], status: int, said: str
+) -> None:
+    answer = ask(path, status, **parameters)
+    assert list(answer) == ["error"]
+    assert said in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../application.py", "/static/%2e%2e/application.py", "/static//etc/passwd", "/etc/passwd", "/api"]
+)
+def test_nothing_else_on_disk_is_reachable(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_each_view_has_an_address(client: TestClient) -> None:
+    assert client.get("/", follow_redirects=False).headers["location"].endswith("gap")
+    for view in ("gap", "positions", "words", "model"):
+        answer = client.get(f"/{view}?sentence=a")
+        assert answer.status_code == 200
+        assert answer.text.startswith("<!DOCTYPE html>")
+    assert client.get("/static/app.js").headers["content-type"].startswith("text/javascript")
+
+
+# ---- who may ask ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "status"),
+    [
+        ({}, "/api/models", 200),
+        ({"host": "localhost:8000"}, "/api/models", 200),
+        ({"host": "[::1]:8000"}, "/api/models", 200),
+        ({"host": "evil.example"}, "/api/models", 421),
+        ({"host": "evil.example"}, "/gap", 421),
+        ({"host": "127.0.0.1.evil.example:8000"}, "/api/models", 421),
+        ({"host": "192.168.0.7"}, "/api/models", 421),
+        ({"host": ""}, "/api/models", 421),
+        ({"host": "[::1"}, "/api/models", 421),
+        ({"origin": "http://127.0.0.1:8000"}, "/api/models", 200),
+        ({"origin": "http://127.0.0.1:9000"}, "/api/models", 403),
+        ({"origin": "https://evil.example"}, "/api/models", 403),
+        ({"origin": "https://evil.example"}, "/gap", 403),
+        ({"origin": "null"}, "/api/models", 403),
+        ({"origin": "http://[evil"}, "/api/models", 403),
+        ({"sec-fetch-site": "same-origin"}, "/api/models", 200),
+        ({"sec-fetch-site": "cross-site"}, "/api/models", 403),
+        ({"sec-fetch-site": "same-site"}, "/api/models", 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, "/api/models", 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, "/static/app.js", 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, "/gap", 200),
+    ],
+)
+def test_only_the_page_itself_is_answered(client: TestClient, headers: dict[str, str], path: str, status: int) -> None:
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == status
+    if status != 200:
+        assert list(answer.json()) == ["error"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("name", "listening", "known"),
+    [
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.2", "127.0.0.1", True),
+        ("10.0.0.1", "127.0.0.1", False),
+        ("10.0.0.1", "0.0.0.0", True),
+        ("fe80::1", "::", True),
+        ("evil.example", "0.0.0.0", False),
+        (socket.gethostname().lower(), "0.0.0.0", True),
+        ("models.example", "models.example", True),
+        ("other.example", "models.example", False),
+        ("", "0.0.0.0", False),
+    ],
+)
+def test_a_server_knows_its_names(name: str, listening: str, known: bool) -> None:
+    assert is_known_host(name, listening) == known
+
+
+def test_websockets_are_refused(client: TestClient) -> None:
+    from starlette.websockets import WebSocketDisconnect
+
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("ws://127.0.0.1:8000/api/models"):
+        pass
+
+
+# ---- files ------------------------------------------------------------------------------------------------------
+
+
+def evaluated(client: TestClient, content: bytes | str, **parameters: Any) -> list[dict[str, Any]]:
+    answer = client.post(
+        "/api/evaluation", params={"model": "constrained", "name": "questions.txt", **parameters}, content=content
+    )
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_file_of_analogies_is_run_with_progress(client: TestClient, model: Model, tmp_path: Path) -> None:
+    *progress, last = evaluated(client, QUESTIONS)
+    assert [each["progress"] for each in progress] == [0, 1]
+    assert last["kind"] == "analogy"
+    path = tmp_path / "questions.txt"
+    path.write_text(QUESTIONS)
+    expected = as_json(analogy.evaluate(model, path))
+    assert last["result"] == {**expected, "questions": ["questions.txt"]}
+    assert last["result"]["coverage"] == pytest.approx(2 / 3)
+
+
+def test_a_file_of_pairs_is_told_from_analogies(client: TestClient, model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "questions.txt"
+    path.write_text(PAIRS)
+    last = evaluated(client, PAIRS)[-1]
+    assert last == {"kind": "similarity", "result": as_json(similarity.evaluate(model, path))}
+    assert evaluated(client, PAIRS, kind="similarity")[-1] == last
+    assert "fields instead of" in evaluated(client, PAIRS, kind="analogy")[-1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"man king woman queen\nman king\n", "a.txt", "a.txt, line 2: 2 fields instead of four"),
+        (b"\x1f\x8b\x08\x00", "a.gz", "a.gz is compressed; unpack it first"),
+        (b"\xff\xfe\x00", "a.txt", "a.txt, line 1: byte 1 is not UTF-8"),
+        (b"xy zz xz yy\n", "../../etc/a*.txt", "none of the 1 questions of "),
+        (b"cat dog 1\nman king 1\n", "..", "all pairs of file have the score 1"),
+    ],
+)
+def test_bad_files_are_named_in_one_sentence(client: TestClient, content: bytes, name: str, said: str) -> None:
+    told = evaluated(client, content, name=name)[-1]["error"]
+    assert said in told
+    assert "posvec-" not in told  # the folder where it is kept meanwhile
+
+
+def test_an_empty_file_is_refused(client: TestClient) -> None:
+    answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=b" \n")
+    assert answer.status_code == 400
+    assert "the file is empty" in answer.json()["error"]
+
+
+def test_large_files_are_refused_whether_their_length_is_told_or_not(client: TestClient) -> None:
+    def parts() -> Iterator[bytes]:
+        for _ in range(MOST_BYTES // 2**20 + 1):
+            yield b"a b c d\n" * 2**17
+
+    for content in (b"x" * (MOST_BYTES + 1), parts()):
+        answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=content)
+        assert answer.status_code == 413
+        assert "16,777,216 bytes" in answer.json()["error"]
+
+
+def test_only_one_evaluation_runs_at_a_time_and_an_abandoned_one_ends(client: TestClient, model: Model) -> None:
+    async def abandon() -> None:
+        running = evaluations.run(model, QUESTIONS.encode(), "a", "auto")
+        assert json.loads(await anext(running)) == {"progress": 0}
+        await running.aclose()
+
+    evaluations.begin()
+    asyncio.run(abandon())
+    for thread in threading.enumerate():
+        if thread.name == "posvec-explorer-evaluation":
+            thread.join(10)
+    evaluations.begin()  # the lock was given back
+    try:
+        answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=QUESTIONS)
+        assert answer.status_code == 429
+        assert "another evaluation is under way" in answer.json()["error"]
+    finally:
+        evaluations._one_at_a_time.release()
+    assert evaluated(client, QUESTIONS)[-1]["kind"] == "analogy"
+
+
+# ---- the API's own description ----------------------------------------------------------------------------------
+
+
+def test_every_route_is_described(client: TestClient) -> None:
+    document = client.get("/api/openapi.json").json()
+    for path, methods in document["paths"].items():
+        assert path.startswith("/api/")
+        for operation in methods.values():
+            assert operation["description"]
+            assert operation["responses"]["200"]["content"]
+            assert {"400", "404", "422"} <= set(operation["responses"])
+    assert len(document["paths"]) == 14
+
+
+def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, OpenedModel]) -> None:
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    class Local(Guard):
+        """Schemathesis calls the application by a name of its own."""
+
+        def _refusal(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
+            return super()._refusal({**headers, "host": "127.0.0.1"}, path)
+
+    names = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
+    checks = [getattr(schemathesis.checks, name) for name in names]
+    application = Local(make_application(opened).application, "127.0.0.1")
+    schema = schemathesis.openapi.from_asgi("/api/openapi.json", application)
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        quick = settings(
+            max_examples=5,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+
+        @given(st.one_of(operation.as_strategy(), operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)))
+        @quick
+        def attempt(case: Any) -> None:
+            if case.query and "model" in case.query and isinstance(case.query["model"], str):
+                case.query["model"] = "constrained"
+            case.validate_response(case.call(), checks=checks)
+
+        attempt()
+
+
+# ---- the command ------------------------------------------------------------------------------------------------
+
+
+def test_the_command_serves_until_interrupted(
+    posvec_process: Callable[..., Any], explored: dict[str, Path], tmp_path: Path
+) -> None:
+    process = posvec_process("explore", *explored.values(), "--no-browser")
+    said = process.stdout.readline().decode()
+    assert said.startswith("Exploring constrained, subword at http://127.0.0.1:")
+    with urllib.request.urlopen(said.split()[4] + "api/models", timeout=20) as answer:
+        assert [each["name"] for each in json.load(answer)] == ["constrained", "subword"]
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert complaints == b""
+
+
+def test_the_command_refuses_what_it_cannot_do(
+    posvec_command: Callable[..., Any], explored: dict[str, Path], tmp_path: Path
+) -> None:
+    path = explored["subword"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = posvec_command("explore", path, "--no-browser", "--port", taken.getsockname()[1])
+    assert (ended.code, ended.out) == (1, "")
+    assert "choose another --port or --host" in ended.err
+    assert posvec_command("explore", tmp_path / "none", "--no-browser").code == 1
+    assert "named twice" in posvec_command("explore", path, path, "--no-browser").err
+    assert (
+        "cannot listen at no.such.host.invalid"
+        in posvec_command("explore", path, "--no-browser", "--host", "no.such.host.invalid").err
+    )
+
+
+def test_another_host_is_warned_about(
+    posvec_command: Callable[..., Any], explored: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = []
+    monkeypatch.setattr("posvec.explorer.application.serve", lambda *given: served.append(given))
+    local = posvec_command("explore", explored["subword"], "--no-browser", "--host", "localhost")
+    open_to_all = posvec_command("explore", explored["subword"], "--no-browser", "--host", "0.0.0.0")
+    assert local.err == ""
+    assert "Warning: everyone who reaches 0.0.0.0" in open_to_all.err
+    assert "http://127.0.0.1:" in open_to_all.out
+    assert [given[2] for given in served] == ["localhost", "0.0.0.0"]
+
+
+def test_without_its_libraries_the_command_names_the_extra(
+    posvec_command: Callable[..., Any], explored: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    ended = posvec_command("explore", explored["subword"], "--no-browser")
+    assert ended.code == 1
+    assert 'pip install "posvec[explorer]"' in ended.err
+
+
+def test_addresses_can_be_followed() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        assert address(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"
+        assert address(listening, "localhost") == f"http://localhost:{port}/"
+    with listen("0.0.0.0", 0) as listening:
+        assert address(listening, "0.0.0.0").startswith("http://127.0.0.1:")

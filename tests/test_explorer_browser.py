@@ -1,0 +1,318 @@
+"""The explorer in a real browser: its views, what can be done in them, and that no request leaves the machine.
+
+`make test-browser` installs Chromium and runs these; elsewhere they are skipped where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("playwright.sync_api")
+
+from playwright.sync_api import expect, sync_playwright
+
+from posvec.explorer.application import address, listen, make_application
+from posvec.explorer.opened import OpenedModel, open_models
+
+QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n"
+PAIRS = "cat dog 8\nman king 6\nfruit king 1\nqueen woman 7\n"
+VIEWS = ("gap", "positions", "words", "model")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None and not os.environ.get("POSVEC_BROWSER"):
+        pytest.skip("there is no Chromium here; make test-browser installs one")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
+    return open_models(explored)
+
+
+@pytest.fixture(scope="module")
+def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
+    """The address of a running explorer."""
+    import uvicorn
+
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(make_application(opened), log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield address(listening, "127.0.0.1").rstrip("/")
+        server.should_exit = True
+        thread.join(20)
+
+
+@pytest.fixture
+def visit(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
+    """Opens pages; at the end none of them has complained or asked anything of another machine."""
+    contexts, complaints = [], []
+
+    def open_page(path: str, width: int = 1280, scheme: str = "light") -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda said: hear(said, complaints))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda asked: _check_local(asked.url, site, complaints))
+        page.goto(site + path)
+        settle(page)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def hear(said: Any, complaints: list[str]) -> None:
+    # Chromium reports each answer that is not 200; what the page makes of them is seen in it.
+    if said.type in ("error", "warning") and not said.text.startswith("Failed to load resource"):
+        complaints.append(said.text)
+
+
+def _check_local(url: str, site: str, complaints: list[str]) -> None:
+    if not url.startswith((site + "/", "blob:" + site, "data:")):
+        complaints.append(f"asked for {url}")
+
+
+def settle(page: Any) -> None:
+    """Until every column is filled."""
+    page.locator("h1").wait_for()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def address_of(page: Any) -> tuple[str, dict[str, list[str]]]:
+    parts = urlsplit(page.url)
+    return parts.path, parse_qs(parts.query)
+
+
+def chips(page: Any) -> list[str]:
+    return [text or "[MASK]" for text in page.locator(".chip").all_text_contents()]
+
+
+def predictions(page: Any, model: str = "constrained") -> list[str]:
+    texts: list[str] = page.get_by_label(f"Predictions of {model}").locator(".word").all_text_contents()
+    return texts
+
+
+def predicted(opened: dict[str, OpenedModel], sentence: str, model: str = "constrained") -> list[str]:
+    return [each.word for each in opened[model].model.predict_masked(sentence, 10)]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_each_view_loads_fits_and_is_accessible(
+    visit: Callable[..., Any], view: str, width: int, scheme: str, opened: dict[str, OpenedModel]
+) -> None:
+    page = visit(f"/{view}", width, scheme)
+    assert page.locator("h1").count() == 1
+    assert page.locator("nav [aria-current=page]").count() == 1
+    assert page.locator(".problem").all_text_contents() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert [each.text_content() for each in page.locator(".models button").all()] == list(opened)
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    serious = [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+    page = visit("/gap")
+    assert predictions(page) == predicted(opened, "unlike dogs cats [MASK]")
+    assert predictions(page, "subword") == predicted(opened, "unlike dogs cats [MASK]", "subword")
+    page.get_by_label("Sentence", exact=True).fill("fruit ___ like king")
+    page.wait_for_url("**king**")
+    settle(page)
+    assert chips(page) == ["fruit", "[MASK]", "like", "king"]
+    assert predictions(page) == predicted(opened, "fruit [MASK] like king")
+    third = predictions(page)[2]
+    page.get_by_label("Predictions of constrained").get_by_role("button").nth(2).click()
+    page.get_by_text(f"Why {third}?").first.wait_for()
+    assert address_of(page)[1]["word"] == [third]
+    figure = page.locator("figure svg").first.get_attribute("aria-label")
+    assert [part in figure for part in ("fruit  −1", "like  +1", "king  +2")] == [True, True, True]
+    page.reload()
+    settle(page)
+    assert predictions(page)[:10] == predicted(opened, "fruit [MASK] like king")
+    assert page.get_by_text(f"Why {third}?").first.is_visible()
+
+
+def test_a_word_is_dragged_and_the_ranking_follows(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+    page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained")
+    word, place = page.locator(".chip").nth(1).bounding_box(), page.locator(".chip").nth(3).bounding_box()
+    page.mouse.move(word["x"] + 8, word["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(place["x"] + place["width"] + 12, place["y"] + 10, steps=5)
+    assert page.locator(".slot.target").count() == 1
+    page.mouse.up()
+    settle(page)
+    assert chips(page) == ["unlike", "cats", "[MASK]", "dogs"]
+    assert predictions(page) == predicted(opened, "unlike cats [MASK] dogs")
+    assert address_of(page)[1]["sentence"] == ["unlike cats [MASK] dogs"]
+
+
+def test_the_gap_is_put_between_words_and_words_are_moved_by_keys(visit: Callable[..., Any]) -> None:
+    page = visit("/gap?models=constrained")
+    page.get_by_role("button", name="fruit flies like ___").click()
+    page.get_by_role("button", name="Put the gap before flies").click()
+    settle(page)
+    assert chips(page) == ["fruit", "[MASK]", "flies", "like"]
+    page.locator(".chip").nth(0).focus()
+    page.keyboard.press("Shift+ArrowRight")
+    assert chips(page) == ["[MASK]", "fruit", "flies", "like"]
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    page.keyboard.press("Delete")
+    settle(page)
+    assert chips(page) == ["[MASK]", "fruit", "like"]
+    assert page.evaluate("document.activeElement.textContent") == "fruit"
+
+
+def test_words_that_do_not_count_are_struck_and_nothing_to_ask_is_said(visit: Callable[..., Any]) -> None:
+    page = visit("/gap?sentence=unlike ÿ cats [MASK]&models=constrained")
+    page.locator(".chip.unused").wait_for()
+    assert page.locator(".chip.unused").all_text_contents() == ["ÿ"]
+    page.get_by_label("Sentence", exact=True).fill("")
+    page.get_by_text("Type some words around the gap.").wait_for()
+
+
+def test_a_cluster_is_clicked_and_shows_its_words_and_sentences(
+    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+) -> None:
+    page = visit("/positions")
+    page.get_by_text("has no positional features").wait_for()  # in the column of the subword model
+    name = opened["constrained"].clusters.names[0]
+    page.get_by_role("button", name=name).click()
+    page.get_by_text(f"Words that speak through {name} features").wait_for()
+    assert address_of(page)[1]["cluster"] == [name]
+    example = next(each for each in opened["constrained"].examples.examples if each.cluster == name)
+    assert page.get_by_role("cell", name=example.masked_word, exact=True).count() >= 2
+    page.get_by_role("table").get_by_role("link").first.click()
+    settle(page)
+    path, parameters = address_of(page)
+    assert path == "/gap"
+    assert parameters == {"sentence": [example.sentences[0]], "word": [example.masked_word]}
+    page.go_back()
+    page.get_by_text(f"Words that speak through {name} features").wait_for()
+
+
+def test_values_of_a_figure_are_read_by_pointer_and_keys(
+    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+) -> None:
+    page = visit("/positions?models=constrained")
+    importance = opened["constrained"].model.position_importance()
+    chart = page.locator("figure svg").first
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tip")).to_have_text(f"−4\nconstrained {importance[-4]:.3f}")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tip").text_content() == f"−3\nconstrained {importance[-3]:.3f}"
+    page.locator("svg image").hover(position={"x": 3, "y": 3})
+    assert page.locator("#tip").text_content().startswith("feature ")
+
+
+def test_figures_are_taken_along(visit: Callable[..., Any], tmp_path: Path) -> None:
+    page = visit("/positions?models=constrained")
+    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"position,constrained\n-4,"}
+    for kind, start in starts.items():
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Download Importance of positions as {kind}").click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        assert path.name == f"importance-of-positions.{kind.lower()}"
+        assert path.read_bytes().startswith(start)
+
+
+def test_words_are_asked_for(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+    page = visit("/words?models=constrained")
+    vectors = opened["constrained"].model.vectors
+    page.get_by_label("Word", exact=True).fill("Dogscats")
+    page.get_by_text("dogscats is not in the vocabulary").wait_for()
+    assert page.locator(".parts li").count() > 5
+    near = page.get_by_label("Neighbours of dogscats").get_by_role("link").all_text_contents()
+    assert near == [each.word for each in vectors.most_similar("dogscats", topn=12)]
+    assert page.get_by_text(f"{vectors.similarity('cat', 'dog'):.3f}".replace("-", "−")).is_visible()
+    page.get_by_label("One").fill("king")
+    page.get_by_text("dog is neighbour number").filter(has_text="of king").wait_for()
+    assert address_of(page)[1]["one"] == ["king"]
+    page.get_by_label("Word", exact=True).fill("ÿ")
+    page.get_by_role("alert").wait_for()
+    assert "there is no vector for 'ÿ'" in page.get_by_role("alert").text_content()
+    page.get_by_label("Word", exact=True).fill("cat")
+    page.locator(".words, .bars").get_by_role("link").first.click()
+    settle(page)
+    assert address_of(page)[0] == "/words"
+
+
+_HELD = """([name, content]) => {
+  const held = new DataTransfer();
+  held.items.add(new File([content], name));
+  return held;
+}"""
+
+
+def drop(page: Any, name: str, content: str) -> None:
+    page.dispatch_event("main", "drop", {"dataTransfer": page.evaluate_handle(_HELD, [name, content])})
+
+
+def test_dropped_files_are_run(visit: Callable[..., Any]) -> None:
+    page = visit("/model")
+    drop(page, "animals.txt", QUESTIONS)
+    expect(page.locator(".result")).to_have_count(2)  # one for each model
+    cells = page.get_by_role("row", name="total").first.get_by_role("cell").all_text_contents()
+    assert cells[-2:] == ["2", "100.0 %"]
+    drop(page, "pairs.txt", PAIRS)
+    expect(page.locator(".result")).to_have_count(4)
+    page.reload()
+    settle(page)
+    assert page.locator(".result").count() == 4
+    drop(page, "bad.txt", "man king woman queen\nman king\n")
+    page.get_by_role("alert").first.wait_for()
+    assert "bad.txt, line 2: 2 fields instead of four" in page.get_by_role("alert").first.text_content()
+
+
+def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> None:
+    page = visit("/gap")
+    assert page.locator(".column").count() == 2
+    page.get_by_role("button", name="subword", exact=True).click()
+    settle(page)
+    assert address_of(page)[1]["models"] == ["constrained"]
+    assert page.locator(".column").count() == 1
+    page.get_by_role("link", name="Model").click()
+    settle(page)
+    assert address_of(page) == ("/model", {"models": ["constrained"]})
+    page.get_by_role("button", name="subword", exact=True).click()
+    settle(page)
+    assert page.locator(".column").count() == 2
+
+
+def test_a_server_that_is_gone_is_told(visit: Callable[..., Any]) -> None:
+    page = visit("/words?models=constrained")
+    page.route("**/api/**", lambda route: route.fulfill(status=404, body="{}"))
+    page.get_by_label("One").fill("man")
+    expect(page.get_by_role("alert")).to_have_text("The explorer answered with status 404.")
+    page.unroute("**/api/**")
+    page.context.set_offline(True)
+    page.get_by_label("One").fill("woman")
+    expect(page.get_by_role("alert")).to_contain_text("Is posvec explore still running?")
