@@ -1,19 +1,28 @@
-# make test · make demo · make lint · make bench: each sets up what it needs in .venv, on a fresh machine too.
+# make test · make test-browser · make demo · make lint · make bench: each sets up what it needs in .venv, on a fresh machine too.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet
+SUDO := $(shell command -v sudo)
 TORCH ?= torch==2.13.0
 # What other libraries' tests need, one by one: pyproject.toml
-EXTRAS := oracles gensim spacy sentence-transformers torch sklearn hub lm transformers wiki
+EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub lm transformers wiki
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
-SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
 
-.PHONY: test demo lint format bench clean
+.PHONY: test test-browser demo lint format bench clean
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The explorer in a real browser; make test runs these too where there is one.
+test-browser: $(VENV)/.test
+	$(PIP) "posvec[browser]"
+	command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ $(SUDO) apt-get update && $(SUDO) apt-get install -y --no-install-recommends chromium; } || \
+		$(BIN)/python -m playwright install --with-deps chromium
+	POSVEC_BROWSER=1 $(BIN)/python -m pytest tests/test_explorer_browser.py
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -48,7 +57,7 @@ $(VENV)/.base: $(SOURCES) | $(BIN)/python
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) "posvec[test]"
 	$(PIP) $(TORCH) || true
-	$(PIP) "posvec[oracles,all]" || for extra in $(EXTRAS); do \
+	$(PIP) "posvec[oracles,browser,all]" || for extra in $(EXTRAS); do \
 		$(PIP) "posvec[$$extra]" || echo "$$extra cannot be installed: its tests are skipped"; done
 	@touch $@
 
