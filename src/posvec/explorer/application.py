@@ -50,10 +50,13 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket at an address; port 0 takes a free one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot listen at {host}, port {port}: {reason}; choose another --port or --host") from error
+    # asyncio does so for sockets that it opens itself: else an answer waits 40 ms for the receipt of its headers.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def address(listening: socket.socket, host: str) -> str:
