@@ -108,7 +108,7 @@ function evaluation(models, signal) {
       const of = own.filter((each) => each.model === model.name);
       return h("section", { class: "column", "aria-label": `Results of ${model.name}` },
         models.length > 1 ? heading(model) : "", of.length ? of.map(result) : empty("No results yet."));
-    }) : [empty("No results yet. Nothing that is dropped here leaves this machine.")]));
+    }) : [empty("No results yet.")]));
   }
 
   results.classList.add("columns");
