@@ -288,6 +288,7 @@ def test_a_file_of_pairs_is_told_from_analogies(client: TestClient, model: Model
         (b"\x1f\x8b\x08\x00", "a.gz", "a.gz is compressed; unpack it first"),
         (b"\xff\xfe\x00", "a.txt", "a.txt, line 1: byte 1 is not UTF-8"),
         (b"xy zz xz yy\n", "../../etc/a*.txt", "none of the 1 questions of "),
+        (b"xy zz xz\n", "ÿ" * 200, f"{'ÿ' * 60}, line 1: 3 fields"),
         (b"cat dog 1\nman king 1\n", "..", "all pairs of file have the score 1"),
     ],
 )
@@ -316,16 +317,15 @@ def test_large_files_are_refused_whether_their_length_is_told_or_not(client: Tes
 
 def test_only_one_evaluation_runs_at_a_time_and_an_abandoned_one_ends(client: TestClient, model: Model) -> None:
     async def abandon() -> None:
-        running = evaluations.run(model, QUESTIONS.encode(), "a", "auto")
+        running = evaluations.begin(model, QUESTIONS.encode(), "a", "auto")
         assert json.loads(await anext(running)) == {"progress": 0}
         await running.aclose()
 
-    evaluations.begin()
     asyncio.run(abandon())
     for thread in threading.enumerate():
         if thread.name == "posvec-explorer-evaluation":
             thread.join(10)
-    evaluations.begin()  # the lock was given back
+    assert evaluations._one_at_a_time.acquire(timeout=10)  # it was given back
     try:
         answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=QUESTIONS)
         assert answer.status_code == 429

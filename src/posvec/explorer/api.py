@@ -182,5 +182,5 @@ async def evaluation(
 ) -> StreamingResponse:
     """Run a file of analogies or of pairs of words with a score."""
     content = await evaluations.read_body(request)
-    evaluations.begin()
-    return StreamingResponse(evaluations.run(opened.model, content, name, kind), media_type="application/x-ndjson")
+    lines = evaluations.begin(opened.model, content, name, kind)
+    return StreamingResponse(lines, media_type="application/x-ndjson")

@@ -41,14 +41,13 @@ async def read_body(request: Request) -> bytes:
     return bytes(content)
 
 
-def begin() -> None:
-    """Refuse a second evaluation beside the one that runs: it takes all cores."""
+def begin(model: Model, content: bytes, name: str, kind: str) -> AsyncGenerator[str, None]:
+    """Lines of JSON: progress, then the result or what is wrong with the file.
+
+    A second evaluation beside the one that runs is refused: each takes all cores.
+    """
     if not _one_at_a_time.acquire(blocking=False):
         raise HTTPException(429, "another evaluation is under way; wait for its end")
-
-
-async def run(model: Model, content: bytes, name: str, kind: str) -> AsyncGenerator[str, None]:
-    """Lines of JSON: progress, then the result or what is wrong with the file. To be called after :func:`begin`."""
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     abandoned = threading.Event()
@@ -71,17 +70,20 @@ async def run(model: Model, content: bytes, name: str, kind: str) -> AsyncGenera
             _one_at_a_time.release()
             tell(None)
 
+    async def told() -> AsyncGenerator[str, None]:
+        try:
+            while (line := await lines.get()) is not None:
+                yield line
+        finally:
+            abandoned.set()
+
     threading.Thread(target=work, name="posvec-explorer-evaluation").start()
-    try:
-        while (line := await lines.get()) is not None:
-            yield line
-    finally:
-        abandoned.set()
+    return told()
 
 
 def _file_name(name: str) -> str:
     """The name that a file had, without anything that could lead out of a folder or mean several files."""
-    return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "file"
+    return re.sub(r"[^\w.-]+", "_", name)[-60:].lstrip(".") or "file"
 
 
 def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progress: Progress) -> dict[str, Any]:
