@@ -20,6 +20,7 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
+from posvec.compression import compress_model
 from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
 from posvec.explorer import evaluations
 from posvec.explorer.application import address, listen, make_application
@@ -447,3 +448,21 @@ def test_addresses_can_be_followed() -> None:
         assert address(listening, "localhost") == f"http://localhost:{port}/"
     with listen("0.0.0.0", 0) as listening:
         assert address(listening, "0.0.0.0").startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("vectors_only", [False, True])
+def test_compressed_models_are_shown_like_any_other(
+    explored: dict[str, Path], tmp_path: Path, vectors_only: bool
+) -> None:
+    compress_model(explored["constrained"], tmp_path / "small", "int8", vectors_only=vectors_only)
+    opened = open_models({"small": tmp_path / "small"})
+    for step in opened["small"].warm():
+        step()
+    client = TestClient(make_application(opened), "http://127.0.0.1:8000")
+    word = opened["small"].model.vocabulary.words[0]
+    details = client.get("/api/model", params={"model": "small"}).json()
+    assert 0 < details["bytes"] < open_models(explored)["constrained"].model.input_vectors.nbytes
+    assert client.get("/api/neighbors", params={"model": "small", "word": word}).status_code == 200
+    answer = client.get("/api/masked", params={"model": "small", "sentence": f"{word} [MASK]"})
+    assert answer.status_code == (400 if vectors_only else 200)
+    assert not vectors_only or "word vectors alone" in answer.text

@@ -65,6 +65,11 @@ class CodedTable(ABC):
     def decode(self, ids: Ids) -> Floats:
         """The rows of these numbers."""
 
+    @property
+    def nbytes(self) -> int:
+        """What the table takes as it is, coded."""
+        return sum(tensor.nbytes for tensor in self.tensors.values())
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -154,6 +159,10 @@ class StackedTable(CodedTable):
     def __init__(self, above: Table, below: Table) -> None:
         super().__init__({}, len(above) + len(below), above.shape[1])
         self.above, self.below = above, below
+
+    @property
+    def nbytes(self) -> int:
+        return self.above.nbytes + self.below.nbytes
 
     def decode(self, ids: Ids) -> Floats:
         rows = np.empty((len(ids), self.shape[1]), np.float32)

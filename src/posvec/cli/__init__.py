@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from posvec import __version__
-from posvec.cli import (
-    compression,
-    conversion,
-    data,
-    evaluation,
-    explorer,
-    export,
-    inspection,
-    interpretation,
-    language_model,
-    queries,
-    search,
-    training,
-)
 from posvec.errors import PosvecError
 
 
@@ -58,19 +45,20 @@ def commands() -> None:
     """Train, explore and evaluate word vectors that know where words stand."""
 
 
-for _module in (
-    compression,
-    conversion,
-    data,
-    evaluation,
-    explorer,
-    export,
-    inspection,
-    interpretation,
-    language_model,
-    queries,
-    search,
-    training,
+# A module for each family of commands.
+for _family in (
+    "compression",
+    "conversion",
+    "data",
+    "evaluation",
+    "explorer",
+    "export",
+    "inspection",
+    "interpretation",
+    "language_model",
+    "queries",
+    "search",
+    "training",
 ):
-    for _command in _module.COMMANDS:
+    for _command in import_module(f"posvec.cli.{_family}").COMMANDS:
         commands.add_command(_command)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from posvec.evaluation import clusters, examples
 from posvec.evaluation.clusters import Clusters
 from posvec.evaluation.examples import Examples
@@ -34,10 +36,13 @@ class OpenedModel:
 
     def warm(self) -> Iterator[Callable[[], object]]:
         """Steps that find out all that takes long, and bring the tables into memory."""
+        shape, predicts = self.model.config.model, not (self.model.compression and self.model.compression.vectors_only)
         yield lambda: self.model.vectors.norms
-        yield self.model.output_vectors.sum
-        if self.model.config.model.positional_dim:
+        if predicts:
+            yield lambda: self.model.output_vectors @ np.zeros(shape.dim, np.float32)
+        if shape.positional_dim:
             yield lambda: self.clusters
+        if shape.positional_dim and predicts:
             yield lambda: self.examples
 
     @cached_property
