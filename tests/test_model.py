@@ -12,7 +12,7 @@ import pytest
 import posvec
 from posvec import Model, ModelError, PosvecError
 from posvec.config import MODELS
-from posvec.model import is_padded
+from posvec.tables import is_padded
 
 MEW, BARK = "unlike dogs cats [MASK]", "unlike cats dogs [MASK]"
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")

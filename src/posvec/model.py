@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import mmap
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec._kernel import PAD
 from posvec.config import Config
 from posvec.errors import ModelError, PosvecError
 from posvec.initializers import initialize
@@ -25,6 +22,7 @@ from posvec.quantization import Compression, Table, checked, restore, tensors_of
 from posvec.reports import TrainingReport, TrainingState
 from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
 from posvec.subwords import SubwordRows, build_rows, saved_rows
+from posvec.tables import is_padded, padded_table
 from posvec.tokenizers import get_tokenizer
 from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
@@ -418,33 +416,3 @@ def _masked(words: list[str], position: int) -> list[str]:
             f"position {position} is not in the sentence, which has {len(words)} words; the first has position 0"
         )
     return [*words[:position], MASK, *words[position + 1 :]]
-
-
-def padded_table(rows: int, dim: int) -> Floats:
-    """A table of zeros (rows, dim) whose rows begin at multiples of 64 bytes, as the kernel wants them.
-
-    It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
-    """
-    stride = -(-dim // PAD) * PAD
-    # private: shared memory, the default, gets no such pages
-    memory = mmap.mmap(-1, max(1, rows * stride * 4), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a system without them
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
-    return table
-
-
-def is_padded(table: Floats) -> bool:
-    return (
-        table.strides[0] % (PAD * 4) == 0
-        and table.strides[0] - table.shape[1] * 4 < PAD * 4
-        and table.ctypes.data % 64 == 0
-    )
-
-
-def kernel_view(table: Floats) -> Floats:
-    """The whole rows of a padded table, padding included."""
-    rows, stride = len(table), table.strides[0] // 4
-    view: Floats = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
-    return view

@@ -13,7 +13,8 @@ from posvec import _kernel
 from posvec.config import Config
 from posvec.encoding import EncodedCorpus
 from posvec.environment import cpu_level
-from posvec.model import Model, kernel_view
+from posvec.model import Model
+from posvec.tables import kernel_view
 
 # Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
 # smoothly and Ctrl-C is answered at once.

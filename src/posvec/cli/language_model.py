@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import json_option, model_argument, trained_on_display
+from posvec.cli.arguments import json_option, model_argument, refuse_existing, trained_on_display
 from posvec.cli.flags import given_settings, options
-from posvec.errors import ConfigError
 from posvec.evaluation.language_model.config import SETTINGS
 from posvec.printing import make_console
 
@@ -154,8 +153,8 @@ def compare(
     from posvec.evaluation import language_model
 
     for path in (output, curves, figure):
-        if path and path.exists() and not overwrite:
-            raise ConfigError(f"{path} exists already; choose another name or add --overwrite")
+        if path:
+            refuse_existing(path, overwrite)
     comparison = language_model.compare(runs)
     if output:
         comparison.write(output)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.cli.arguments import displayed, json_option, model_argument, sources
+from posvec.cli.arguments import displayed, json_option, model_argument, refuse_existing, sources
 from posvec.config import SETTINGS, TextConfig
-from posvec.errors import ConfigError, ModelError
+from posvec.errors import ConfigError
 from posvec.printing import make_console, print_neighbors
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def sentence_vectors(
 
     if output and output.suffix != ".npy":
         raise ConfigError(f"{output} should end in .npy; for text, leave out --output and redirect")
-    if output and output.exists() and not overwrite:
-        raise ModelError(f"{output} exists already; choose another name or add --overwrite")
+    if output:
+        refuse_existing(output, overwrite)
     loaded = Model.load(model)
     with open_corpus(sources(texts or ("-",)), TextConfig(**({"errors": errors} if errors else {}))) as corpus:
         # What all have in common can be told only of all, and an array is written when its size is known.

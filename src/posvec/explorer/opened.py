@@ -36,13 +36,13 @@ class OpenedModel:
 
     def warm(self) -> Iterator[Callable[[], object]]:
         """Steps that find out all that takes long, and bring the tables into memory."""
-        shape, predicts = self.model.config.model, not (self.model.compression and self.model.compression.vectors_only)
+        shape = self.model.config.model
         yield lambda: self.model.vectors.norms
-        if predicts:
+        if self.model.has_outputs:
             yield lambda: self.model.output_vectors @ np.zeros(shape.dim, np.float32)
         if shape.positional_dim:
             yield lambda: self.clusters
-        if shape.positional_dim and predicts:
+        if shape.positional_dim and self.model.has_outputs:
             yield lambda: self.examples
 
     @cached_property

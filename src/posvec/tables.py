@@ -1,0 +1,43 @@
+"""Tables as the kernel wants them: rows that begin at multiples of 64 bytes, in pages of 2 MB."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec._kernel import PAD
+
+Floats = NDArray[np.float32]
+
+
+def padded_table(rows: int, dim: int) -> Floats:
+    """A table of zeros (rows, dim) whose rows begin at multiples of 64 bytes, as the kernel wants them.
+
+    It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
+    """
+    stride = -(-dim // PAD) * PAD
+    # private: shared memory, the default, gets no such pages
+    memory = mmap.mmap(-1, max(1, rows * stride * 4), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
+    return table
+
+
+def is_padded(table: Floats) -> bool:
+    return (
+        table.strides[0] % (PAD * 4) == 0
+        and table.strides[0] - table.shape[1] * 4 < PAD * 4
+        and table.ctypes.data % 64 == 0
+    )
+
+
+def kernel_view(table: Floats) -> Floats:
+    """The whole rows of a padded table, padding included."""
+    rows, stride = len(table), table.strides[0] // 4
+    view: Floats = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
+    return view
