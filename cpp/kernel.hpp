@@ -48,7 +48,7 @@ template <class Real> class Trainer {
             const std::uint32_t end = micro_batch_end(begin);
             if (batch % kMergeEvery == 0) fetch_positions();
             enter_until(last_needed(begin, end) + 1);
-            plan_prefetches(end);
+            entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
             train_micro_batch(begin, end);
             leave_until(draws.needed[end]);
             if (batch % kMergeEvery == kMergeEvery - 1 || end == size) merge_positions();
@@ -131,22 +131,28 @@ template <class Real> class Trainer {
                      [&]<int T>(std::size_t k) { add_to_rows<T>(tables.input, rows.rows + begin + k, owed, stride); });
     }
 
-    // While a micro-batch is trained, the rows of the words that enter with the next one are brought near, and those of
-    // the words that leave after this one are claimed for writing: a share of both with each masked word.
-    void plan_prefetches(std::uint32_t end) {
-        entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
-        leaving = {left, draws.needed[end]};
+    // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to
+    // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away.
+    void plan_fetches(std::uint32_t t, std::uint32_t steps_left) {
+        fetches.restart();
+        if (const std::uint32_t next = t + kOutputsAhead; next < draws.size) {
+            fetches.add(output(draws.word[next]));
+            for (std::uint32_t k = 0; k < options.negatives; k++) fetches.add(output(negatives_of(next)[k]));
+        }
+        for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
+            prefetch_row_list(entering.begin);
+            const std::uint32_t word = draws.word[entering.begin];
+            for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) fetches.add(input(rows.rows[k]));
+        }
     }
 
-    void prefetch_words(std::uint32_t steps_left) {
-        for (std::uint32_t n = entering.share(steps_left); n > 0; n--)
-            for_rows(draws.word[entering.begin++], [&](const Real *row) { prefetch_to_read(row, stride); });
-        for (std::uint32_t n = leaving.share(steps_left); n > 0; n--)
-            for_rows(draws.word[leaving.begin++], [&](const Real *row) { prefetch_to_write(row, stride); });
-    }
-
-    template <class Body> void for_rows(std::uint32_t word, Body body) const {
-        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) body(input(rows.rows[k]));
+    // Which rows a word has comes from memory, too: first where its list begins, then the list.
+    void prefetch_row_list(std::uint32_t m) const {
+        if (m + 2 * kListsAhead >= draws.size) return;
+        __builtin_prefetch(rows.begin + draws.word[m + 2 * kListsAhead]);
+        const std::uint32_t *list = rows.rows + rows.begin[draws.word[m + kListsAhead]];
+        __builtin_prefetch(list);
+        __builtin_prefetch(list + 16);
     }
 
     // ---- one micro-batch ----------------------------------------------------------------------------------------
@@ -160,8 +166,7 @@ template <class Real> class Trainer {
 
         sum_prefixes(slot, span);
         for (std::uint32_t t = begin; t < end; t++) {
-            prefetch_words(end - t);
-            if (t + kOutputsAhead < draws.size) prefetch_outputs(t + kOutputsAhead);
+            plan_fetches(t, end - t);
             Real *error = s.errors + (t - begin) * stride;
             clear(error, stride);
             if (draws.first[t] == draws.last[t]) continue;  // no context, nothing to learn
@@ -271,12 +276,6 @@ template <class Real> class Trainer {
         return draws.negatives + static_cast<std::size_t>(t) * options.negatives;
     }
 
-    void prefetch_outputs(std::uint32_t t) const {
-        prefetch_to_write(output(draws.word[t]), stride);
-        const std::uint32_t *negatives = negatives_of(t);
-        for (std::uint32_t k = 0; k < options.negatives; k++) prefetch_to_write(output(negatives[k]), stride);
-    }
-
     // Scores of the masked word and its negatives from the old values, then both sides of the update: v_w and e.
     void outputs(std::uint32_t t, Real *error) {
         const std::uint32_t *negatives = negatives_of(t);
@@ -291,12 +290,18 @@ template <class Real> class Trainer {
         done.masked_words++;
     }
 
+    // Rows and steps are copied first: a store to a row might change them, for all that the compiler knows, and they
+    // would be read again for every vector.
     template <int T> void score(std::size_t k) {
-        const Real *context = s.context;
-        Real *const *row = s.output_rows + k;
+        const Real *const context = s.context, *row[T];
+        for (int i = 0; i < T; i++) row[i] = s.output_rows[k + i];
         Vec<Real> sum[T] = {};
-        for (std::size_t j = 0, end = stride; j < end; j += lanes)
-            for (int i = 0; i < T; i++) sum[i] += load(context + j) * load(row[i] + j);
+        const auto ahead = fetches.take_half();
+        for (std::size_t line = 0, end = stride; line < end; line += kPad) {
+            ahead.fetch(line);
+            for (std::size_t j = line; j < line + kPad; j += lanes)
+                for (int i = 0; i < T; i++) sum[i] += load(context + j) * load(row[i] + j);
+        }
         for (int i = 0; i < T; i++) s.scores[k + i] = sum_of<Real>(sum[i]);
     }
 
@@ -321,18 +326,26 @@ template <class Real> class Trainer {
     }
 
     template <int T> void update_outputs(std::size_t k, Real *error) {
-        const Real *context = s.context;
-        Real *const *row = s.output_rows + k;
-        const Real *g = s.scores + k;
-        for (std::size_t j = 0, end = stride; j < end; j += lanes) {
-            Vec<Real> e = load(error + j);
-            const Vec<Real> u = load(context + j);
-            for (int i = 0; i < T; i++) {
-                const Vec<Real> v = load(row[i] + j);
-                e += v * g[i];
-                store(row[i] + j, v + u * g[i]);
+        const Real *const context = s.context;
+        Real *row[T];
+        Vec<Real> g[T];
+        for (int i = 0; i < T; i++) {
+            row[i] = s.output_rows[k + i];
+            g[i] = Vec<Real>{} + s.scores[k + i];
+        }
+        const auto ahead = fetches.take_rest();
+        for (std::size_t line = 0, end = stride; line < end; line += kPad) {
+            ahead.fetch(line);
+            for (std::size_t j = line; j < line + kPad; j += lanes) {
+                Vec<Real> e = load(error + j);
+                const Vec<Real> u = load(context + j);
+                for (int i = 0; i < T; i++) {
+                    const Vec<Real> v = load(row[i] + j);
+                    e += v * g[i];
+                    store(row[i] + j, v + u * g[i]);
+                }
+                store(error + j, e);
             }
-            store(error + j, e);
         }
     }
 
@@ -375,6 +388,7 @@ template <class Real> class Trainer {
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
+    static constexpr std::uint32_t kListsAhead = 16;   // words whose lists of rows are
     static constexpr int kOutputsAtOnce = 11;          // output rows worked on at a time: as many as fit the registers
     const Tables<Real> tables;
     const WordRows rows;
@@ -387,7 +401,8 @@ template <class Real> class Trainer {
     const std::size_t plain;       // the others
     std::uint32_t left = 0, entered = 0;
     std::uint32_t free_slots = 0;
-    Range entering, leaving;  // words whose rows are still to be prefetched
+    Range entering;  // words whose rows are still to be fetched
+    Fetches<Real> fetches;
     double likelihood = 1;
     Done done;
 };

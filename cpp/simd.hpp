@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "problem.hpp"
+
 #if defined(__AVX512F__)
 #define POSVEC_VECTOR_BYTES 64
 #elif defined(__AVX__)
@@ -110,15 +112,41 @@ inline void add_to_rows(Real *table, const std::uint32_t *row, const Real *x, st
     }
 }
 
-// Bring a row of n numbers to the second-level cache (the first would overflow from a single word's rows): to be read,
-// which is quicker, for more such fetches can be on their way at a time; or to be written, which takes the row away
-// from other cores early rather than at the first store.
-template <class Real> inline void prefetch_to_read(const Real *row, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 0, 2);
-}
+// Rows that are needed soon, to be brought to the second-level cache (the first would overflow from a single word's
+// rows). Not all at once: the queue of fetches is short, and a core that fills it waits. They ride along, a cache line
+// at a time, with passes over rows that are here, so that memory and arithmetic are busy together. They are fetched to
+// be read although they will be written: many more such fetches can be on their way at a time.
+template <class Real> class Fetches {
+  public:
+    struct Passengers {
+        const Real *const *row;
+        std::uint32_t count;
 
-template <class Real> inline void prefetch_to_write(const Real *row, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += 64 / sizeof(Real)) __builtin_prefetch(row + j, 1, 2);
-}
+        void fetch(std::size_t feature) const {
+            for (std::uint32_t i = 0; i < count; i++)
+                for (std::size_t j = 0; j < kPad; j += 64 / sizeof(Real))
+                    __builtin_prefetch(row[i] + feature + j, 0, 2);
+        }
+    };
+
+    void restart() { size = taken = 0; }
+
+    void add(const Real *a_row) {
+        if (size < kMost) row[size++] = a_row;
+    }
+
+    Passengers take_half() { return take((size - taken) / 2); }
+    Passengers take_rest() { return take(size - taken); }
+
+  private:
+    static constexpr std::uint32_t kMost = 256;  // rows beyond are read without having been fetched
+    const Real *row[kMost];
+    std::uint32_t size = 0, taken = 0;
+
+    Passengers take(std::uint32_t count) {
+        taken += count;
+        return {row + taken - count, count};
+    }
+};
 
 }  // namespace posvec::POSVEC_LEVEL
