@@ -202,14 +202,14 @@ def in_a_terminal(*arguments, columns=80):
 # ---- interruption ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("validation", [0, 0.1])
-def test_ctrl_c_saves_and_resume_finishes_with_the_same_bytes(
-    posvec_process, posvec_command, long_corpus, small, flags, tmp_path, validation
+@pytest.mark.parametrize(("kind", "validation"), [(signal.SIGINT, 0), (signal.SIGTERM, 0.1)])
+def test_ctrl_c_and_kill_save_and_resume_finishes_with_the_same_bytes(
+    posvec_process, posvec_command, long_corpus, small, flags, tmp_path, kind, validation
 ):
     model = tmp_path / "model"
     extra = ["--epochs", 12, "--validation", validation, "--model", "constrained"]
     process = posvec_process("train", long_corpus, "-o", model, *flags, *extra)
-    err = send_after(process, b"epoch 2/12", signal.SIGINT)
+    err = send_after(process, b"epoch 2/12", kind)
     assert process.wait(60) == 130
     assert f"Interrupted. The model so far is in {model}; go on with: posvec resume {model}\n" in err
     assert "Traceback" not in err

@@ -17,6 +17,7 @@ from posvec import files
 from posvec.config import TextConfig
 from posvec.corpus import Corpus, Source, open_corpus
 from posvec.errors import CorpusError
+from posvec.files import read_blocks
 
 REPLACE = TextConfig(errors="replace")
 COMPRESS = {
@@ -75,6 +76,16 @@ def test_compressed_files_are_decompressed(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"text{ending}"
     path.write_bytes(COMPRESS[ending](b"one\ntwo") + b"\0" * 8 + COMPRESS[ending]("\nthré\n".encode()))  # as cat gives
     assert lines(path) == ["one", "two", "thré"]
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_a_small_file_that_holds_very_much_is_read_in_pieces(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"text{ending}"
+    path.write_bytes(COMPRESS[ending](b"\n" * (48 << 20)) + COMPRESS[ending](b"a\n"))
+    assert path.stat().st_size < 1 << 20
+    sizes = [len(block) for block in read_blocks(path, lambda _: None)]
+    assert sum(sizes) == (48 << 20) + 2
+    assert max(sizes) < 40 << 20
 
 
 @pytest.mark.parametrize("ending", COMPRESS)

@@ -7,7 +7,7 @@ import glob
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +16,6 @@ from posvec.errors import CorpusError
 
 BLOCK = 4 << 20
 _SAMPLE = 64 << 10
-# Of compressed bytes at a time: what they grow to is held in memory.
 _COMPRESSED_BLOCK = 64 << 10
 
 
@@ -149,19 +148,21 @@ def _decompressed(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
         while block := raw.read(BLOCK):
             yield block
         return
-    gathered: list[bytes] = []
+    gathered, size = [], 0
     for piece in _streams(decompressor, raw):
         gathered.append(piece)
-        if sum(map(len, gathered)) >= BLOCK:
+        size += len(piece)
+        if size >= BLOCK:
             yield b"".join(gathered)
-            gathered = []
+            gathered, size = [], 0
     yield b"".join(gathered)
 
 
-def _streams(decompressor: Callable[[], Any], raw: IO[bytes]) -> Iterator[bytes]:
+def _streams(decompressor: _Decompressor, raw: IO[bytes]) -> Iterator[bytes]:
     # Not the file objects of the standard library and of zstandard: behind the first of several streams in a file,
     # those of bz2 and xz take a damaged one for the end, and that of zstd does so with one that was cut short.
-    stream = decompressor()
+    start, pieces = decompressor
+    stream = start()
     between = False
     while compressed := raw.read(_COMPRESSED_BLOCK):
         while compressed:
@@ -169,12 +170,43 @@ def _streams(decompressor: Callable[[], Any], raw: IO[bytes]) -> Iterator[bytes]
                 compressed = compressed.lstrip(b"\0")  # padding
                 if not compressed:
                     break
-                stream, between = decompressor(), False
-            yield stream.decompress(compressed)
+                stream, between = start(), False
+            compressed = yield from pieces(stream, compressed)
             between = stream.eof
-            compressed = stream.unused_data if between else b""
     if not between and raw.tell():
         raise EOFError("it ends too early")
+
+
+# What a stream makes of some compressed bytes comes in pieces of bounded size, however much they grow to: a small file
+# can hold terabytes. What lies behind the end of the stream is returned.
+_Pieces = Callable[[Any, bytes], Generator[bytes, None, bytes]]
+_Decompressor = tuple[Callable[[], Any], _Pieces]
+
+
+def _gzip_pieces(stream: Any, compressed: bytes) -> Generator[bytes, None, bytes]:
+    more = True
+    while more:
+        piece = stream.decompress(compressed, BLOCK)
+        yield piece
+        compressed = stream.unconsumed_tail
+        more = not stream.eof and (bool(compressed) or len(piece) == BLOCK)
+    return bytes(stream.unused_data)
+
+
+def _pieces(stream: Any, compressed: bytes) -> Generator[bytes, None, bytes]:
+    yield stream.decompress(compressed, BLOCK)
+    while not stream.eof and not stream.needs_input:
+        yield stream.decompress(b"", BLOCK)
+    return bytes(stream.unused_data)
+
+
+def _zstandard_pieces(stream: Any, compressed: bytes) -> Generator[bytes, None, bytes]:
+    """It knows no bound, but four bytes are at most a block of 128 kB, so a kilobyte is at most 32 MB."""
+    for start in range(0, len(compressed), 1024):
+        yield stream.decompress(compressed[start : start + 1024])
+        if stream.eof:
+            return bytes(stream.unused_data) + compressed[start + 1024 :]
+    return b""
 
 
 def _zstandard() -> Any:
@@ -183,9 +215,9 @@ def _zstandard() -> Any:
     return zstandard.ZstdDecompressor().decompressobj()
 
 
-_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
-    ".gz": lambda: zlib.decompressobj(wbits=31),
-    ".bz2": bz2.BZ2Decompressor,
-    ".xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
-    ".zst": _zstandard,
+_DECOMPRESSORS: dict[str, _Decompressor] = {
+    ".gz": (lambda: zlib.decompressobj(wbits=31), _gzip_pieces),
+    ".bz2": (bz2.BZ2Decompressor, _pieces),
+    ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), _pieces),
+    ".zst": (_zstandard, _zstandard_pieces),
 }

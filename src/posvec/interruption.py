@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish that long work heeds where it can stop."""
+"""Ctrl-C and ``kill`` as a wish that long work heeds where it can stop."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def interruption(handle: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls ``handle`` in place of raising KeyboardInterrupt wherever the main thread happens to be."""
-    before = signal.getsignal(signal.SIGINT)
-    # Only the main thread has a say in signals, and who ignores this one (nohup, a job behind &) goes on doing so.
-    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+    """Ctrl-C (SIGINT) and ``kill`` (SIGTERM) call ``handle`` in place of ending what the main thread happens to do."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread has a say in signals
         yield
         return
-    signal.signal(signal.SIGINT, lambda *_: handle())
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Who ignores a signal (nohup, a job behind &) goes on doing so.
+    heeded = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in heeded:
+        signal.signal(number, lambda *_: handle())
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in heeded.items():
+            signal.signal(number, handler)
