@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
 
+from posvec.errors import PosvecError
 from posvec.evaluation import clusters, examples
 from posvec.evaluation.clusters import Clusters
 from posvec.evaluation.examples import Examples
@@ -22,16 +24,16 @@ class OpenedModel:
     def __init__(self, name: str, model: Model) -> None:
         self.name = name
         self.model = model
-        self._finding = threading.RLock()
+        self._finding_clusters, self._finding_examples = threading.Lock(), threading.Lock()
 
     @property
     def clusters(self) -> Clusters:
-        with self._finding:  # not by several requests at once
+        with self._finding_clusters:  # not by several requests at once
             return self._clusters
 
     @property
     def examples(self) -> Examples:
-        with self._finding:
+        with self._finding_examples:
             return self._examples
 
     def warm(self) -> Iterator[Callable[[], object]]:
@@ -51,7 +53,7 @@ class OpenedModel:
 
     @cached_property
     def _examples(self) -> Examples:
-        return examples.find(self.model, self._clusters)
+        return examples.find(self.model, self.clusters)
 
 
 def open_models(paths: Mapping[str, Path]) -> dict[str, OpenedModel]:
@@ -61,14 +63,15 @@ def open_models(paths: Mapping[str, Path]) -> dict[str, OpenedModel]:
 
 @contextmanager
 def warming(models: Mapping[str, OpenedModel]) -> Iterator[None]:
-    """Warms one model after the other in the background, while the first page is being looked at."""
+    """Warms the models in the background, while the first page is being looked at: of each what takes least first."""
     ended = threading.Event()
 
     def warm() -> None:
-        for step in (step for each in models.values() for step in each.warm()):
+        for step in filter(None, chain(*zip_longest(*(each.warm() for each in models.values())))):
             if ended.is_set():
                 return
-            step()
+            with suppress(PosvecError):  # the page that asks for it will say so
+                step()
 
     thread = threading.Thread(target=warm, name="posvec-explorer-warm")
     thread.start()
