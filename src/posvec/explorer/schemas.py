@@ -31,6 +31,8 @@ class ModelSummary:
     window: int
     subwords: bool
     tokenizer: str
+    predicts: bool
+    """Whether it can fill gaps: not if it was compressed to its word vectors alone."""
 
     @staticmethod
     def of(opened: OpenedModel) -> ModelSummary:
@@ -44,6 +46,7 @@ class ModelSummary:
             config.model.window,
             config.subwords.subwords,
             config.text.tokenizer,
+            opened.model.has_outputs,
         )
 
 

@@ -1,33 +1,36 @@
 // Drawings in SVG. Each takes its data and a width, and returns an element as wide.
 
-import { number, percent, signed, svg } from "./dom.js";
-import { hideTip, showTip, tipped } from "./tip.js";
+import { number, signed, svg } from "./dom.js";
+import { hideTip, pointed, showTip, tipped } from "./tip.js";
 
 const text = (x, y, said, attributes = {}) => svg("text", { x, y, ...attributes }, said);
 const canvas = (width, height, label, ...children) =>
   svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
 
-/** Bars to both sides of zero, one for each of `items`: {label, value}; also a sum below them. */
+/** Bars to both sides of zero, one for each of `items`: {name, place, value}; also a sum below them. */
 export function divergingBars(items, sum, label, width) {
-  const row = 28, left = Math.min(150, width * 0.36), right = 62;
+  const row = 28, right = 62, places = 40;
+  const names = Math.min(width * 0.32, Math.max(50, ...items.map((item) => measured(item.name))));
+  const left = names + places;
   const values = items.map((item) => item.value);
   const low = Math.min(0, ...values), high = Math.max(0, ...values, 1e-9);
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
-  const bars = items.map(({ label: name, value }, i) => {
+  const bars = items.map(({ name, place, value }, i) => {
     const y = i * row;
     const from = Math.min(x(0), x(value));
-    return svg("g", {},
-      text(left - 12, y + 19, clipped(name, left / 7.4), { class: "label end" }),
+    return tipped(svg("g", {},
+      text(names, y + 19, clipped(name, names), { class: "label end" }),
+      text(left - 12, y + 19, place, { class: "tick end" }),
       svg("rect", { x: from, y: y + 6, width: Math.max(1, Math.abs(x(value) - x(0))), height: row - 12, rx: 2,
         class: value < 0 ? "s1" : "s0" }),
-      text(width, y + 19, number(value), { class: "value end" }));
+      text(width, y + 19, number(value), { class: "value end" })), () => `${name} at ${place}\n${number(value)}`);
   });
   const bottom = items.length * row;
   return canvas(width, bottom + 30, label,
     svg("line", { x1: x(0), x2: x(0), y1: 0, y2: bottom, class: "axis" }),
     ...bars,
     svg("line", { x1: 0, x2: width, y1: bottom + 2, y2: bottom + 2, class: "axis" }),
-    text(left - 12, bottom + 21, "score", { class: "label end" }),
+    text(names, bottom + 21, "score", { class: "label end" }),
     text(width, bottom + 21, number(sum), { class: "value end strong" }));
 }
 
@@ -38,7 +41,8 @@ export function divergingBars(items, sum, label, width) {
 export function lines(places, series, label, width, { named = String, digits = 3, zero = true } = {}) {
   const height = Math.round(Math.min(280, Math.max(190, width * 0.42))), left = 46, right = 12, top = 12, bottom = 30;
   const all = series.flatMap((each) => each.values).filter((value) => value !== null);
-  const low = zero ? 0 : Math.min(...all), high = Math.max(...all, low + 1e-9);
+  const { ticks, decimals } = roundTicks(zero ? 0 : Math.min(...all), Math.max(...all));
+  const [low, high] = [ticks[0], ticks.at(-1)];
   const [first, last] = [places[0], places.at(-1)];
   const x = (place) => (first === last ? (left + width - right) / 2
     : left + ((place - first) / (last - first)) * (width - left - right));
@@ -57,14 +61,13 @@ export function lines(places, series, label, width, { named = String, digits = 3
     const wide = choose ? svg("path", { d: path, class: "reach", onclick: () => choose(name) }) : null;
     return svg("g", {}, svg("path", { d: path, class: shape }), ...dots.filter(Boolean), wide ?? "");
   });
-  const ticks = [0, 0.5, 1].map((share) => low + share * (high - low));
   const step = Math.ceil(places.length / Math.max(2, (width - left) / 34));
   const steps = places.filter((place) => place % step === 0 || step === 1);
   const guide = svg("line", { y1: top, y2: height - bottom, class: "guide", visibility: "hidden" });
   const drawing = canvas(width, height, `${label} Arrow keys read out the values.`,
     ...ticks.map((tick) => svg("g", {},
       svg("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }),
-      text(left - 8, y(tick) + 4, number(tick, high - low < 0.1 ? 3 : 2), { class: "tick end" }))),
+      text(left - 8, y(tick) + 4, number(tick, decimals), { class: "tick end" }))),
     ...steps.map((place) => text(x(place), height - 8, named(place), { class: "tick middle" })),
     guide, ...paths);
   drawing.setAttribute("tabindex", "0");
@@ -79,12 +82,11 @@ export function lines(places, series, label, width, { named = String, digits = 3
       clientX, clientY);
   };
   const forget = () => { guide.setAttribute("visibility", "hidden"); hideTip(); };
-  drawing.addEventListener("pointermove", (event) => {
+  pointed(drawing, (event) => {
     const inside = event.clientX - drawing.getBoundingClientRect().left;
     const distances = places.map((place) => Math.abs(x(place) - inside));
     read(distances.indexOf(Math.min(...distances)), event.clientX, event.clientY);
-  });
-  drawing.addEventListener("pointerleave", forget);
+  }, forget);
   drawing.addEventListener("blur", forget);
   drawing.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -106,12 +108,12 @@ export function heatMap(positions, clusters, weights, label, width) {
   const high = Math.max(...weights.flat(), 1e-9);
   const pixels = document.createElement("canvas");
   [pixels.width, pixels.height] = [columns.length, positions.length];
-  const painter = pixels.getContext("2d");
+  const brush = pixels.getContext("2d");
   const [ink, back] = ["--s0", "--back"].map(colour);
   positions.forEach((_, i) => columns.forEach((feature, j) => {
     const share = Math.sqrt(weights[i][feature] / high);
-    painter.fillStyle = `rgb(${ink.map((part, k) => Math.round(back[k] + share * (part - back[k]))).join()})`;
-    painter.fillRect(j, i, 1, 1);
+    brush.fillStyle = `rgb(${ink.map((part, k) => Math.round(back[k] + share * (part - back[k]))).join()})`;
+    brush.fillRect(j, i, 1, 1);
   }));
   let begin = 0;
   const names = clusters.map((cluster) => {
@@ -119,7 +121,7 @@ export function heatMap(positions, clusters, weights, label, width) {
     begin += cluster.features.length;
     return svg("g", {},
       svg("line", { x1: x + 1, x2: x + room - 1, y1: top - 6, y2: top - 6, class: "axis" }),
-      text(x + 2, top - 11, room > 34 ? clipped(cluster.name, room / 6.6) : "", { class: "tick" }));
+      text(x + 2, top - 11, room > 34 ? clipped(cluster.name, room - 4, 11.5) : "", { class: "tick" }));
   });
   const step = Math.ceil(13 / row);
   const rows = positions.map((position, i) => Math.abs(position) % step === 0 || step === 1
@@ -137,7 +139,7 @@ export function heatMap(positions, clusters, weights, label, width) {
 }
 
 /** Words at their places in two dimensions; the first one is the one asked for. */
-export function wordMap(places, explained, label, width, href) {
+export function wordMap(places, label, width, href) {
   const height = Math.round(Math.max(300, width * 0.62)), margin = { x: Math.min(70, width / 6), y: 22 };
   const scale = (values, from, to) => {
     const low = Math.min(...values), span = Math.max(...values) - low || 1;
@@ -145,30 +147,54 @@ export function wordMap(places, explained, label, width, href) {
   };
   const x = scale(places.map((each) => each.x), margin.x, width - margin.x);
   const y = scale(places.map((each) => each.y), height - margin.y, margin.y);
-  const taken = [];
-  const free = (box) => taken.every((other) =>
+  const taken = places.map((each) => ({ left: x(each.x) - 3, right: x(each.x) + 3, top: y(each.y) - 3, bottom: y(each.y) + 3 }));
+  const free = (box) => box.left > 0 && box.right < width && taken.every((other) =>
     box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom);
   const points = places.map((each, i) => {
-    const [px, py] = [x(each.x), y(each.y)], half = (each.word.length * 7) / 2 + 2;
-    const box = { left: px - half, right: px + half, top: py - 20, bottom: py + 3 };
-    const labelled = i === 0 || free(box); // labels of farther words give way
-    if (labelled) taken.push(box);
+    const [px, py] = [x(each.x), y(each.y)], room = measured(each.word, 13, i === 0 ? 700 : 400);
+    const spots = [[-room / 2, -8], [-room / 2, 18], [8, 4.5], [-8 - room, 4.5]].map(([dx, dy]) => (
+      { left: px + dx, right: px + dx + room, top: py + dy - 11, bottom: py + dy + 3 }));
+    const spot = spots.find(free) ?? (i === 0 ? spots[0] : null); // labels of farther words give way
+    if (spot) taken.push(spot);
     const point = svg("a", { href: href(each.word), class: i === 0 ? "asked" : "" },
       svg("circle", { cx: px, cy: py, r: i === 0 ? 5 : 3.5, class: "s0 point" }),
-      labelled ? text(px, py - 8, each.word, { class: "label middle" }) : "");
+      spot ? text(spot.left, spot.bottom - 3, each.word, { class: "label" }) : "");
     point.setAttribute("aria-label", each.word);
     return tipped(point, () => `${each.word}\nsimilarity ${number(each.similarity)}`);
   });
-  const drawing = canvas(width, height + 20, label, ...points.reverse(),
-    text(width, height + 14, `${percent(explained, 0)} of the variance`, { class: "tick end" }));
+  const drawing = canvas(width, height, label, ...points.reverse());
   drawing.setAttribute("role", "group"); // its words are links
   return drawing;
 }
 
-const clipped = (said, letters) => (said.length > letters ? `${said.slice(0, Math.max(1, letters - 1))}…` : said);
+/** Two to six round numbers that enclose all from `low` to `high`, and how many decimals they have. */
+function roundTicks(low, high) {
+  const rough = Math.max(high - low, 1e-6) / 4, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((each) => each * power >= rough);
+  const first = Math.floor(low / step), last = Math.max(first + 1, Math.ceil(high / step - 1e-9));
+  return {
+    ticks: Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step),
+    decimals: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)),
+  };
+}
+
+const painter = document.createElement("canvas").getContext("2d");
+
+/** How wide a text is drawn. */
+function measured(said, size = 13, weight = 400) {
+  painter.font = `${weight} ${size}px system-ui, sans-serif`;
+  return painter.measureText(said).width;
+}
+
+/** A text cut so that it fits. */
+function clipped(said, room, size) {
+  if (measured(said, size) <= room + 0.5) return said;
+  const letters = [...said];
+  while (letters.length > 1 && measured(`${letters.join("")}…`, size) > room) letters.pop();
+  return `${letters.join("")}…`;
+}
 
 function colour(name) {
-  const painter = document.createElement("canvas").getContext("2d");
   painter.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return painter.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
 }

@@ -13,9 +13,6 @@ const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharra
 export function figure(title, draw, rows, { note = "", of = "" } = {}) {
   const place = h("div", { class: "drawing" });
   const whole = of ? `${title} of ${of}` : title;
-  const name = whole.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
-  const button = (format, act) =>
-    h("button", { type: "button", "aria-label": `Download ${whole} as ${format}`, onclick: act }, format);
   const drawing = () => place.firstElementChild;
   let drawn = 0;
   new ResizeObserver(([{ contentRect }]) => {
@@ -25,17 +22,29 @@ export function figure(title, draw, rows, { note = "", of = "" } = {}) {
   return h("figure", {},
     h("figcaption", {}, h("strong", {}, title),
       h("span", { class: "downloads" },
-        button("SVG", () => save(svgBlob(drawing()), `${name}.svg`)),
-        button("PNG", async () => save(await pngBlob(drawing()), `${name}.png`)),
-        button("CSV", () => saveCsv(rows, name))),
+        download(whole, "SVG", () => svgBlob(drawing())),
+        download(whole, "PNG", () => pngBlob(drawing())),
+        download(whole, "CSV", () => csvBlob(rows))),
       note ? h("span", { class: "note" }, note) : ""),
     place);
 }
 
-export function saveCsv(rows, name) {
+/** A heading over a list or a table of a model, which can be taken along too. */
+export const titled = (title, of, note, rows) =>
+  h("div", { class: "title" },
+    h("h3", {}, title, note ? h("span", { class: "note" }, note) : ""),
+    h("span", { class: "downloads" }, download(`${title} of ${of}`, "CSV", () => csvBlob(rows))));
+
+function download(title, format, make) {
+  const name = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+  return h("button", { type: "button", "aria-label": `Download ${title} as ${format}`,
+    onclick: async () => save(await make(), `${name}.${format.toLowerCase()}`) }, format);
+}
+
+function csvBlob(rows) {
   const quoted = (cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell);
   const text = rows.map((row) => row.map((cell) => quoted(cell ?? "")).join(",")).join("\n");
-  save(new Blob([text, "\n"], { type: "text/csv" }), `${name}.csv`);
+  return new Blob([text, "\n"], { type: "text/csv" });
 }
 
 /** The drawing as it looks now, without the page's style sheet. */

@@ -3,9 +3,9 @@
 import { Problem } from "./api.js";
 import { divergingBars } from "./charts.js";
 import { debounced, h, number, signed } from "./dom.js";
-import { figure, saveCsv } from "./figure.js";
-import { askModel, empty, pair, sideBySide, wordBars } from "./parts.js";
-import { MASK, parse, sentenceEditor } from "./sentence.js";
+import { figure, titled } from "./figure.js";
+import { askModel, empty, pair, sideBySide, vectorsAlone, wordBars } from "./parts.js";
+import { MASK, PAD, parse, sentenceEditor } from "./sentence.js";
 
 export const title = "Fill the gap";
 export const lead = "Which words belong in a sentence, and which of its words say so?";
@@ -30,8 +30,9 @@ export function show(main, models, parameters, keep) {
     h("p", { class: "choices" }, "Try: ", EXAMPLES.map((each) =>
       h("button", { type: "button", onclick: () => { asked = null; change(parse(each)); } }, each.replace(MASK, "___")))),
     editor.row,
-    h("p", { class: "hint" }, "Drag a word to another place. Click between words to put the gap there; ",
-      h("kbd", {}, "Shift"), " + ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " moves the word that has the focus."),
+    h("p", { class: "hint" }, "Drag a word to another place. Click between words to put the gap there.",
+      h("span", { class: "keys" }, " ", h("kbd", {}, "Shift"), " + ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"),
+        " moves the word that has the focus.")),
     results);
   change(words);
 
@@ -58,19 +59,20 @@ export function show(main, models, parameters, keep) {
       results.replaceChildren(empty("Type some words around the gap."));
       return;
     }
-    const used = [];
     const columns = models.map((model) => column(model, sentence));
     Promise.allSettled(columns).then((settled) => {
       if (now !== turn) return; // the sentence has changed since
-      for (const { value } of settled) if (value) used.push(...value.used);
+      const used = settled.flatMap(({ value }) => value?.used ?? []);
       results.replaceChildren(sideBySide(models, async (model) => (await columns[models.indexOf(model)]).nodes));
       results.setAttribute("aria-busy", "false");
+      if (!models.some((model) => model.predicts)) return;
       const letters = (word) => word.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-      editor.show(words, (word) => word !== MASK && !letters(word).some((part) => used.includes(part)));
+      editor.strike((word) => word !== MASK && word !== PAD && !letters(word).some((part) => used.includes(part)));
     });
   }
 
   async function column(model, sentence) {
+    if (!model.predicts) return { used: [], nodes: [vectorsAlone("predictions")] };
     const { predictions: [best] } = await predicted(model, sentence);
     const chosen = best.find((each) => each.word === asked) ?? best[0];
     const why = await askModel(model, "explanation", { sentence, word: chosen.word });
@@ -84,18 +86,14 @@ export function show(main, models, parameters, keep) {
       said: [likely(probability)],
     })), `Predictions of ${model.name}`);
     const rows = why.contributions.map((each) => [each.word, each.position, each.value]);
-    const items = why.contributions.map((each) => ({ label: `${each.word}  ${signed(each.position)}`, value: each.value }));
+    const items = why.contributions.map((each) => ({ name: each.word, place: signed(each.position), value: each.value }));
     const label = `What context words contribute to ${chosen.word}: ` +
-      items.map((each) => `${each.label} ${number(each.value)}`).join(", ");
-    const save = () => saveCsv(
-      [["rank", "word", "score", "probability"], ...best.map((each) => [each.rank, each.word, each.score, each.probability])],
-      `predictions-${model.name}`);
+      items.map((each) => `${each.name} ${each.place} ${number(each.value)}`).join(", ");
     return {
       used: why.contributions.map((each) => each.word),
       nodes: [pair(
-        [h("div", { class: "title" }, h("h3", {}, "Predictions", h("span", { class: "note" }, "score and probability")),
-          h("span", { class: "downloads" }, h("button", { type: "button", onclick: save,
-            "aria-label": `Download predictions of ${model.name} as CSV` }, "CSV"))),
+        [titled("Predictions", model.name, "score and probability", [["rank", "word", "score", "probability"],
+          ...best.map((each) => [each.rank, each.word, each.score, each.probability])]),
         asked && chosen.word !== asked ? h("p", { class: "hint" }, `This model does not know ${asked}.`) : "",
         list],
         figure(`Why ${chosen.word}?`, (width) => divergingBars(items, why.score, label, width),

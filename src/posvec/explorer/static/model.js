@@ -3,7 +3,7 @@
 import { evaluate } from "./api.js";
 import { lines } from "./charts.js";
 import { count, h, number, percent, table } from "./dom.js";
-import { figure, saveCsv } from "./figure.js";
+import { figure, titled } from "./figure.js";
 import { askModel, empty, heading, pair, sideBySide } from "./parts.js";
 
 export const title = "Model";
@@ -60,29 +60,33 @@ function evaluation(models, signal) {
   const results = h("div", { class: "results", "aria-live": "polite" });
   const progress = h("div", {});
   const kind = h("select", { id: "kind" },
-    [["auto", "found out from its lines"], ["analogy", "analogies"], ["similarity", "similarity of pairs"]]
+    [["auto", "what its lines look like"], ["analogy", "analogies"], ["similarity", "pairs with a score"]]
       .map(([value, said]) => h("option", { value }, said)));
-  const input = h("input", { type: "file", id: "file", class: "hidden", accept: ".txt,.tsv,.csv,text/*" });
+  const input = h("input", { type: "file", id: "file", class: "hidden", multiple: true, accept: ".txt,.tsv,.csv,text/*" });
   const zone = h("div", { class: "drop" },
-    h("p", {}, "Drop a file here, or ", h("label", { for: "file", class: "button" }, "choose one"), input, "."),
+    h("p", {}, "Drop files here, or ", h("label", { for: "file", class: "button" }, "choose some"), input),
     h("p", { class: "hint" }, "Lines “Athens Greece Oslo Norway” are analogies, lines “tiger cat 7.35” pairs with a score."),
-    h("div", { class: "field inline" }, h("label", { for: "kind" }, "It holds"), kind));
-  let busy = false;
+    h("div", { class: "field inline" }, h("label", { for: "kind" }, "Read it as"), kind));
+  let waiting = 0, last = Promise.resolve();
 
-  const take = (file) => { if (file) run(file); };
-  input.addEventListener("change", () => { take(input.files[0]); input.value = ""; });
+  /** Runs files one after the other. */
+  const take = (files) => {
+    if (!waiting) progress.replaceChildren();
+    for (const file of files) {
+      waiting += 1;
+      last = last.then(() => run(file)).then(() => { waiting -= 1; });
+    }
+  };
+  input.addEventListener("change", () => { take([...input.files]); input.value = ""; });
   for (const name of ["dragover", "drop", "dragleave"]) {
     addEventListener(name, (event) => {
       event.preventDefault();
       zone.classList.toggle("over", name === "dragover");
-      if (name === "drop") take(event.dataTransfer?.files[0]);
+      if (name === "drop") take(event.dataTransfer?.files ?? []);
     }, { signal });
   }
 
   async function run(file) {
-    if (busy) return;
-    busy = true;
-    progress.replaceChildren();
     for (const model of models) {
       const bar = h("progress", { max: 1, value: 0, "aria-label": `${file.name} with ${model.name}` });
       const said = h("span", { class: "hint" }, `${file.name} · ${model.name}`);
@@ -99,7 +103,6 @@ function evaluation(models, signal) {
       }
       list();
     }
-    busy = false;
   }
 
   function list() {
@@ -107,7 +110,7 @@ function evaluation(models, signal) {
     results.replaceChildren(...(own.length ? models.map((model) => {
       const of = own.filter((each) => each.model === model.name);
       return h("section", { class: "column", "aria-label": `Results of ${model.name}` },
-        models.length > 1 ? heading(model) : "", of.length ? of.map(result) : empty("No results yet."));
+        models.length > 1 ? heading(model, "h3") : "", of.length ? of.map(result) : empty("No results yet."));
     }) : [empty("No results yet.")]));
   }
 
@@ -136,8 +139,6 @@ function result({ model, file, kind, result: found }) {
     : "correlation of cosines with the scores";
   const name = `${file} · ${kind === "analogy" ? "analogies" : "similarity"}`;
   return h("div", { class: "result" },
-    h("div", { class: "title" }, h("h3", {}, name), h("span", { class: "downloads" },
-      h("button", { type: "button", "aria-label": `Download ${name} of ${model} as CSV`,
-        onclick: () => saveCsv([columns, ...rows.map((row) => row.map((cell) => cell.replace("−", "-")))], `${kind}-${model}`) }, "CSV"))),
+    titled(name, model, "", [columns, ...rows.map((row) => row.map((cell) => cell.replace("−", "-")))]),
     table(how, columns, rows));
 }

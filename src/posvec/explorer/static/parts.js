@@ -7,15 +7,15 @@ export const problem = (error) => h("p", { class: "problem", role: "alert" }, er
 
 export const empty = (text) => h("p", { class: "empty" }, text);
 
-/** A column for each model; `fill(model)` returns the nodes of one, or a promise of them. */
-export function sideBySide(models, fill) {
+/** A column for each model; `fill(model)` returns the nodes of one, or a promise of them. `level` is of its heading. */
+export function sideBySide(models, fill, level = "h2") {
   const columns = models.map((model) => {
     const column = h("section", { class: "column", "aria-label": model.name, "aria-busy": true });
     column.append(h("p", { class: "empty" }, "…"));
     Promise.resolve(model).then(fill)
       .catch((error) => [problem(error)])
       .then((nodes) => {
-        column.replaceChildren(...(models.length > 1 ? [heading(model)] : []), ...nodes);
+        column.replaceChildren(...(models.length > 1 ? [heading(model, level)] : []), ...nodes);
         column.setAttribute("aria-busy", "false");
       });
     return column;
@@ -23,8 +23,11 @@ export function sideBySide(models, fill) {
   return h("div", { class: "columns" }, columns);
 }
 
-export const heading = (model) =>
-  h("h2", { class: "model" }, model.name, " ", model.kind === model.name ? "" : h("small", {}, model.kind));
+export const heading = (model, level) =>
+  h(level, { class: "model" }, model.name, " ", model.kind === model.name ? "" : h("small", {}, model.kind));
+
+/** Said of a model that was compressed to its word vectors alone. */
+export const vectorsAlone = (what) => empty(`This model was compressed to its word vectors alone: it has no ${what}.`);
 
 /** Two parts of a column, beside each other where there is room. */
 export const pair = (one, other) => h("div", { class: "pair" }, h("div", {}, one), h("div", {}, other));
@@ -43,5 +46,5 @@ export function wordBars(items, label) {
 /** A word as the model's tokenizer would find it. */
 export const asRead = (model, word) => (model.tokenizer === "word" ? word.trim().toLowerCase() : word.trim());
 
-/** Asks every model; a view that was left in the meantime does not care. */
+/** The answer of one model. */
 export const askModel = (model, path, parameters) => ask(path, { model: model.name, ...parameters });

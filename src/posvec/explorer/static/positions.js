@@ -1,9 +1,9 @@
 // Positions: how much each matters, and the clusters of features that listen to one side or the other.
 
 import { heatMap, lines } from "./charts.js";
-import { h, number, percent, signed, table } from "./dom.js";
+import { count, h, number, percent, signed, table } from "./dom.js";
 import { figure } from "./figure.js";
-import { askModel, empty, pair, problem, sideBySide } from "./parts.js";
+import { askModel, empty, pair, problem, sideBySide, vectorsAlone } from "./parts.js";
 import { query } from "./api.js";
 
 export const title = "Positions";
@@ -18,14 +18,14 @@ export function show(main, models, parameters, keep) {
   }
   const first = h("div", { "aria-busy": true });
   main.append(first);
-  importance(positional).catch(problem).then((shown) => {
+  importance(positional, models.length > 1).catch(problem).then((shown) => {
     first.append(shown);
     first.setAttribute("aria-busy", "false");
   });
   main.append(sideBySide(models, (model) => column(model, parameters.get("cluster"), keep)));
 }
 
-async function importance(models) {
+async function importance(models, named) {
   const answers = await Promise.all(models.map((model) => askModel(model, "positions")));
   const found = models.map((model, i) => answers[i].models[model.name]);
   const places = [...new Set(found.flatMap((each) => Object.keys(each).map(Number)))].sort((a, b) => a - b);
@@ -36,7 +36,7 @@ async function importance(models) {
       (width) => lines(places, series, `Importance of positions ${places[0]} to ${places.at(-1)}.`, width, { named: signed }),
       [["position", ...series.map((each) => each.name)], ...rows],
       { note: "length of d_p, scaled to 0–1; the masked word stands between −1 and +1" }),
-    series.length > 1 ? legend(series.map((each, i) => h("span", { class: "key" }, swatch(i), each.name))) : "");
+    named ? legend(series.map((each, i) => h("span", { class: "key" }, swatch(i), each.name))) : "");
 }
 
 async function column(model, chosen, keep) {
@@ -44,7 +44,7 @@ async function column(model, chosen, keep) {
     return [empty(`A ${model.kind} model has no positional features: a word counts the same wherever it stands.`)];
   }
   const { positions, clusters, silhouette, weights } = await askModel(model, "clusters");
-  const curves = h("div", {}), details = h("div", { "aria-live": "polite" });
+  const curves = h("div", {}), details = h("div", { class: "details", "aria-live": "polite" });
   let open = clusters.some((each) => each.name === chosen) ? chosen : null;
 
   function draw() {
@@ -85,31 +85,36 @@ async function column(model, chosen, keep) {
       `The weights of ${weights[0].length} positional features at ${positions.length} positions.`, width),
     [["position", ...weights[0].map((_, i) => i)], ...positions.map((place, i) => [place, ...weights[i]])],
     { note: "|d|, a column for each feature", of: model.name });
-  return [pair([curves, details], map)];
+  return [h("div", { class: "pair" }, curves, details, map)];
 }
 
 async function clusterDetails(model, name) {
-  const [words, { examples }] = await Promise.all([askModel(model, "context-words"), askModel(model, "examples")]);
+  const [words, { examples }] = await Promise.all([
+    askModel(model, "context-words"), model.predicts ? askModel(model, "examples") : { examples: [] }]);
   const top = words.top[name] ?? [], own = examples.filter((each) => each.cluster === name);
   const size = words.class_sizes[name] ?? 0;
-  return [
+  return [pair([
     h("h3", {}, `Words that speak through ${name} features`),
-    h("p", { class: "hint" }, `${size.toLocaleString("en")} of the 20,000 most frequent words; those at home in it most:`),
+    h("p", { class: "hint" }, `${count(size)} of the ${count(Math.min(20_000, model.words))} most frequent words; those at home in it most:`),
     top.length
       ? h("ul", { class: "words" }, top.map((each) => h("li", {}, h("a", { href: `/words?${query({ word: each.word })}` }, each.word))))
       : empty("No frequent word is at home in this cluster."),
+  ], [
     h("h3", {}, "Example sentences"),
     own.length
       ? table("Where the context word stands changes how likely the masked word is", ["sentence", "masked word", "by cluster", "by model"],
         own.flatMap((each) => each.sentences.map((sentence, i) => [
           h("a", { href: `/gap?${query({ sentence, word: each.masked_word })}` }, padded(sentence)),
           h("span", {}, each.masked_word), percent(each.probabilities[i]), percent(each.model_probabilities[i])])))
-      : empty("There are no examples of this cluster."),
-  ];
+      : model.predicts ? empty("There are no examples of this cluster.") : vectorsAlone("example sentences"),
+  ])];
 }
 
 /** A run of [PAD] as what it is: so many places left empty. */
-const padded = (sentence) => sentence.replaceAll("[PAD]", "·").replace("[MASK]", "___");
+const padded = (sentence) => sentence.replace("[MASK]", "___").replace(/(\[PAD\] ?)+/g, (run) => {
+  const places = run.split("[PAD]").length - 1;
+  return `(${places} ${places === 1 ? "place" : "places"}) `;
+});
 
 const legend = (keys) => h("div", { class: "legend" }, keys);
 

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 
 export const MASK = "[MASK]";
+export const PAD = "[PAD]"; // holds a position
 
 /** Words of what was typed: the first [MASK] or ___ is the gap, which else stands at the end. */
 export function parse(typed) {
@@ -11,7 +12,10 @@ export function parse(typed) {
   return gap < 0 ? [...words, MASK] : words.filter((word, i) => word !== MASK || i === gap);
 }
 
-/** An element that shows words; `changed(words)` hears of every change. `show(words, unused)` shows others. */
+/**
+ * An element that shows words; `changed(words)` hears of every change. `show(words)` shows others; `strike(unused)`
+ * strikes those that do not count and leaves all in place, as one may be under a finger.
+ */
 export function sentenceEditor(changed) {
   const row = h("div", { class: "sentence", role: "group", "aria-label": "The words of the sentence" });
   let words = [];
@@ -44,16 +48,17 @@ export function sentenceEditor(changed) {
     event.preventDefault();
   };
 
-  const chip = (word, at, unused) => {
+  const chip = (word, at) => {
     const isGap = word === MASK;
+    const { kind, said, shown } = { [MASK]: { kind: " gap", said: "the gap", shown: "" },
+      [PAD]: { kind: " pad", said: "an empty place", shown: "·" } }[word] ?? { kind: "", said: word, shown: word };
     const element = h("button", {
       type: "button",
-      class: `chip${isGap ? " gap" : ""}${unused ? " unused" : ""}`,
-      title: unused ? "not a context word here: the models have no vector for it, or it is too far from the gap" : null,
-      "aria-label": isGap ? "the gap" : word,
+      class: `chip${kind}`,
+      "aria-label": said,
       "aria-description": "Shift and an arrow key move it" + (isGap ? "" : ", Delete removes it"),
       onkeydown: (event) => onkey(event, at),
-    }, isGap ? "" : word);
+    }, shown);
     dragged(element, row, (slot) => move(at, slot > at ? slot - 1 : slot));
     return element;
   };
@@ -66,13 +71,22 @@ export function sentenceEditor(changed) {
       onclick: () => putGap(before) });
   };
 
-  const show = (now, unused = () => false) => {
+  const show = (now) => {
     words = now;
-    const focused = [...row.querySelectorAll(".chip")].indexOf(document.activeElement);
-    row.replaceChildren(...words.flatMap((word, at) => [slot(at), chip(word, at, unused(word))]), slot(words.length));
-    if (focused >= 0) row.querySelectorAll(".chip")[focused]?.focus();
+    // A slot and the word after it stay together where lines break.
+    const places = words.map((word, at) => h("span", { class: "place" }, slot(at), chip(word, at)));
+    places.at(-1).append(slot(words.length));
+    row.replaceChildren(...places);
   };
-  return { row, show };
+
+  const strike = (unused) => {
+    row.querySelectorAll(".chip").forEach((element, at) => {
+      const struck = unused(words[at]);
+      element.classList.toggle("unused", struck);
+      element.title = struck ? "not a context word here: the models have no vector for it, or it is too far from the gap" : "";
+    });
+  };
+  return { row, show, strike };
 }
 
 /** Lets a chip be dragged by mouse, pen or finger to a slot of its row; `dropped` hears which. */
@@ -85,7 +99,7 @@ function dragged(chip, row, dropped) {
     from = target = null;
   };
   chip.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || !event.isPrimary) return; // not a second finger
     from = { x: event.clientX, y: event.clientY };
     chip.setPointerCapture(event.pointerId); // moves are heard wherever they go
   });

@@ -14,13 +14,21 @@ export function hideTip() {
   box.hidden = true;
 }
 
+addEventListener("pointerdown", hideTip, true); // before the element that is pressed shows its own
+addEventListener("scroll", hideTip, { passive: true, capture: true });
+
+/** Calls `read(event)` while the pointer is over an element, then `forget()`; a finger need not stay there. */
+export function pointed(element, read, forget) {
+  for (const name of ["pointerdown", "pointermove"]) element.addEventListener(name, read);
+  element.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") forget(); });
+}
+
 /** Shows what `text(event)` says while the pointer is over an element. */
 export function tipped(element, text) {
-  element.addEventListener("pointermove", (event) => {
+  pointed(element, (event) => {
     const said = text(event);
     if (said) showTip(said, event.clientX, event.clientY);
     else hideTip();
-  });
-  element.addEventListener("pointerleave", hideTip);
+  }, hideTip);
   return element;
 }

@@ -3,7 +3,7 @@
 import { query } from "./api.js";
 import { wordMap } from "./charts.js";
 import { count, debounced, h, number, percent } from "./dom.js";
-import { figure } from "./figure.js";
+import { figure, titled } from "./figure.js";
 import { asRead, askModel, empty, pair, sideBySide, wordBars } from "./parts.js";
 
 export const title = "Words";
@@ -27,27 +27,19 @@ export function show(main, models, parameters, keep) {
     const inputs = fields.map(([field, , value]) => h("input", { id: `${id}-${field}`, name: field, value, maxlength: 200,
       type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" }));
     const answers = h("div", { "aria-live": "polite" });
+    const values = (read) => Object.fromEntries(inputs.map((input) => [input.name, read(input.value.trim())]));
     const ask = () => {
-      const values = Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()]));
-      keep(values);
       const missing = inputs.some((input) => !input.value.trim());
-      answers.replaceChildren(missing ? empty("Type a word into each field.") : sideBySide(models, (model) =>
-        answer(model, Object.fromEntries(Object.entries(values).map(([key, word]) => [key, asRead(model, word)])))));
+      answers.replaceChildren(missing ? empty("Type a word into each field.")
+        : sideBySide(models, (model) => answer(model, values((word) => asRead(model, word))), "h3"));
     };
-    for (const input of inputs) input.addEventListener("input", debounced(ask, 250));
+    const changed = debounced(() => { keep(values(String)); ask(); }, 250);
+    for (const input of inputs) input.addEventListener("input", changed);
     const labelled = inputs.map((input, i) =>
       h("div", { class: "field" }, h("label", { for: input.id }, fields[i][1]), input));
-    const changed = fields.some(([field]) => parameters.has(field));
-    queueMicrotask(() => { if (changed) ask(); else first(answers, values(inputs), answer); });
+    ask();
     return h("section", { class: "question", "aria-label": name },
       h("h2", {}, name), h("div", { class: "fields" }, labelled), hint ? h("p", { class: "hint" }, hint) : "", answers);
-  }
-
-  const values = (inputs) => Object.fromEntries(inputs.map((input) => [input.name, input.value]));
-
-  /** Answers without putting anything into the address: nobody has asked yet. */
-  function first(answers, asked, answer) {
-    answers.replaceChildren(sideBySide(models, (model) => answer(model, asked)));
   }
 }
 
@@ -60,9 +52,10 @@ async function neighbours(model, word) {
   const rows = map.places.map((each) => [each.word, each.x, each.y, each.similarity]);
   return [
     h("p", {}, known), parts(about),
-    pair(wordList(near, `Neighbours of ${word}`), figure(`Map around ${word}`,
-      (width) => wordMap(map.places, map.explained, `${word} and its ${rows.length - 1} nearest words in two dimensions.`, width, link),
-      [["word", "x", "y", "similarity"], ...rows], { of: model.name })),
+    pair(wordList(near, `Neighbours of ${word}`, model), figure(`Map around ${word}`,
+      (width) => wordMap(map.places, `${word} and its ${rows.length - 1} nearest words in two dimensions.`, width, link),
+      [["word", "x", "y", "similarity"], ...rows],
+      { note: `two principal components, ${percent(map.explained, 0)} of the variance`, of: model.name })),
   ];
 }
 
@@ -88,9 +81,10 @@ async function similarity(model, { one, other }) {
 }
 
 async function analogy(model, { a, b, c }) {
-  return [wordList(await askModel(model, "analogy", { a, b, c, topn: 5 }), `As ${a} is to ${b}, so is ${c} to`)];
+  return wordList(await askModel(model, "analogy", { a, b, c, topn: 5 }), `As ${a} is to ${b}, so is ${c} to`, model);
 }
 
-const wordList = (near, label) => (near.length
-  ? wordBars(near.map((each) => ({ control: h("a", { href: link(each.word) }, each.word), value: each.similarity })), label)
-  : empty("There are no other words."));
+const wordList = (near, title, model) => (near.length
+  ? [titled(title, model.name, "", [["word", "similarity"], ...near.map((each) => [each.word, each.similarity])]),
+    wordBars(near.map((each) => ({ control: h("a", { href: link(each.word) }, each.word), value: each.similarity })), title)]
+  : [empty("There are no other words.")]);
