@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import json
+import os
 import signal
 import socket
 import threading
@@ -361,6 +363,25 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
         def _refusal(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
             return super()._refusal({**headers, "host": "127.0.0.1"}, path)
 
+    # Most strings mean nothing to a model: about half of the cases that are well formed get past its first look.
+    sense = {"word": "cat", "one": "dog", "other": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
+    bodies = [QUESTIONS, PAIRS]
+    asked = collections.Counter()
+
+    def meant(case: Any, choice: int) -> None:
+        query = case.query if isinstance(case.query, dict) else {}
+        if isinstance(query.get("model"), str):
+            query["model"] = "constrained"
+        if choice == 0:
+            return
+        for name, value in query.items():
+            if isinstance(value, str) and name in sense:
+                query[name] = sense[name]
+            if isinstance(value, str) and name == "sentence":
+                query[name] = f"{value[:1900].replace('[', '')} cats [MASK]"
+        if isinstance(case.body, str):
+            case.body = f"{bodies[choice % 2]}{case.body}"[: 1000 * choice]
+
     names = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = [getattr(schemathesis.checks, name) for name in names]
     application = Local(make_application(opened).application, "127.0.0.1")
@@ -368,7 +389,7 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
     for result in schema.get_all_operations():
         operation = result.ok()
         quick = settings(
-            max_examples=5,
+            max_examples=int(os.environ.get("POSVEC_API_CASES", "30")),
             deadline=None,
             database=None,
             derandomize=True,
@@ -376,14 +397,19 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
             suppress_health_check=list(HealthCheck),
         )
 
-        @given(st.one_of(operation.as_strategy(), operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)))
+        modes = [operation.as_strategy(each) for each in schemathesis.GenerationMode]
+
+        @given(st.one_of(modes), st.integers(0, 2))
         @quick
-        def attempt(case: Any) -> None:
-            if case.query and "model" in case.query and isinstance(case.query["model"], str):
-                case.query["model"] = "constrained"
-            case.validate_response(case.call(), checks=checks)
+        def attempt(case: Any, choice: int) -> None:
+            meant(case, choice)
+            answer = case.call(timeout=600)
+            asked[answer.status_code] += 1
+            case.validate_response(answer, checks=checks)
 
         attempt()
+    print(dict(asked))
+    assert asked[200] > asked.total() / 4  # what was asked was not all refused at the door
 
 
 # ---- the command ------------------------------------------------------------------------------------------------

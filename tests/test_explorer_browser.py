@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import shutil
 import threading
@@ -25,6 +26,8 @@ from posvec.explorer.opened import OpenedModel, open_models
 
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n"
 PAIRS = "cat dog 8\nman king 6\nfruit king 1\nqueen woman 7\n"
+CSV = {"gap": (b"rank,word,", b"context word,"), "positions": b"position,", "words": b"word,", "model": b"epoch,"}
+PATIENCE = 60_000  # milliseconds, on a machine that is busy with other things
 VIEWS = ("gap", "positions", "words", "model")
 
 
@@ -33,6 +36,7 @@ def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None and not os.environ.get("POSVEC_BROWSER"):
         pytest.skip("there is no Chromium here; make test-browser installs one")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
@@ -63,13 +67,17 @@ def visit(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
     """Opens pages; at the end none of them has complained or asked anything of another machine."""
     contexts, complaints = [], []
 
-    def open_page(path: str, width: int = 1280, scheme: str = "light") -> Any:
+    def open_page(path: str, width: int = 1280, scheme: str = "light", touch: bool = False) -> Any:
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            accept_downloads=True,
+            has_touch=touch,
+            is_mobile=touch,
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda said: hear(said, complaints))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda asked: _check_local(asked.url, site, complaints))
@@ -119,22 +127,23 @@ def predicted(opened: dict[str, OpenedModel], sentence: str, model: str = "const
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_each_view_loads_fits_and_is_accessible(
-    visit: Callable[..., Any], view: str, width: int, scheme: str, opened: dict[str, OpenedModel]
+    visit: Callable[..., Any], view: str, width: int, opened: dict[str, OpenedModel]
 ) -> None:
-    page = visit(f"/{view}", width, scheme)
+    page = visit(f"/{view}", width)
     assert page.locator("h1").count() == 1
     assert page.locator("nav [aria-current=page]").count() == 1
     assert page.locator(".problem").all_text_contents() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert [each.text_content() for each in page.locator(".models button").all()] == list(opened)
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page).response["violations"]
-    serious = [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        settle(page)
+        found = axe.run(page).response["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        assert [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious] == []
 
 
 def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
@@ -151,25 +160,70 @@ def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], opened: dict[s
     page.get_by_text(f"Why {third}?").first.wait_for()
     assert address_of(page)[1]["word"] == [third]
     figure = page.locator("figure svg").first.get_attribute("aria-label")
-    assert [part in figure for part in ("fruit  −1", "like  +1", "king  +2")] == [True, True, True]
+    assert [part in figure for part in ("fruit −1", "like +1", "king +2")] == [True, True, True]
     page.reload()
     settle(page)
     assert predictions(page)[:10] == predicted(opened, "fruit [MASK] like king")
     assert page.get_by_text(f"Why {third}?").first.is_visible()
 
 
-def test_a_word_is_dragged_and_the_ranking_follows(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
-    page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained")
+def press(page: Any, pointer: str) -> Callable[[str, float, float], None]:
+    """A mouse, a pen or a finger: does "down", "move" or "up" at a place."""
+    devtools = page.context.new_cdp_session(page)
+
+    def act(what: str, x: float, y: float) -> None:
+        if pointer == "touch":
+            kind = {"down": "touchStart", "move": "touchMove", "up": "touchEnd"}[what]
+            points = [] if what == "up" else [{"x": x, "y": y}]
+            devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        else:
+            kind = {"down": "mousePressed", "move": "mouseMoved", "up": "mouseReleased"}[what]
+            held = {"button": "left", "buttons": 0 if what == "up" else 1, "clickCount": 1}
+            devtools.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "pointerType": pointer, **held})
+
+    return act
+
+
+@pytest.mark.parametrize(("pointer", "width"), [("mouse", 1280), ("pen", 1280), ("touch", 390)])
+def test_a_word_is_dragged_and_the_ranking_follows(
+    visit: Callable[..., Any], opened: dict[str, OpenedModel], pointer: str, width: int
+) -> None:
+    page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained", width, touch=pointer == "touch")
+    page.evaluate("addEventListener('pointerdown', (event) => { window.pressedBy = event.pointerType; })")
     word, place = page.locator(".chip").nth(1).bounding_box(), page.locator(".chip").nth(3).bounding_box()
-    page.mouse.move(word["x"] + 8, word["y"] + 8)
-    page.mouse.down()
-    page.mouse.move(place["x"] + place["width"] + 12, place["y"] + 10, steps=5)
+    act = press(page, pointer)
+    act("down", word["x"] + 8, word["y"] + 8)
+    for share in (0.2, 0.6, 1):  # on a phone the gap stands in the second line
+        x = word["x"] + share * (place["x"] + place["width"] + 12 - word["x"])
+        act("move", x, word["y"] + 8 + share * (place["y"] + 10 - word["y"] - 8))
+    assert page.evaluate("pressedBy") == pointer
     assert page.locator(".slot.target").count() == 1
-    page.mouse.up()
+    act("up", x, place["y"] + 10)
     settle(page)
     assert chips(page) == ["unlike", "cats", "[MASK]", "dogs"]
     assert predictions(page) == predicted(opened, "unlike cats [MASK] dogs")
     assert address_of(page)[1]["sentence"] == ["unlike cats [MASK] dogs"]
+    assert page.evaluate("scrollY") == 0  # a finger has moved the word, not the page
+
+
+def test_a_drag_survives_the_answers_and_a_second_finger(visit: Callable[..., Any]) -> None:
+    page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained")
+    held: list[Any] = []
+    page.route("**/api/masked?**", lambda route: held.append(route))
+    page.get_by_label("Sentence", exact=True).fill("ÿ dogs cats king ___")
+    page.wait_for_url("**king**")
+    word, place = page.locator(".chip").nth(1).bounding_box(), page.locator(".chip").nth(3).bounding_box()
+    act = press(page, "mouse")
+    act("down", word["x"] + 8, word["y"] + 8)
+    act("move", place["x"] + place["width"] + 12, place["y"] + 10)
+    held[0].continue_()
+    page.locator(".chip.unused").wait_for()  # the answer is here
+    page.unroute_all()
+    assert page.locator(".chip.dragged").count() == 1
+    page.locator(".chip.dragged").dispatch_event("pointerdown", {"isPrimary": False, "button": 0, "pointerId": 7})
+    act("up", place["x"] + place["width"] + 12, place["y"] + 10)
+    assert chips(page) == ["ÿ", "cats", "king", "dogs", "[MASK]"]
+    settle(page)
 
 
 def test_the_gap_is_put_between_words_and_words_are_moved_by_keys(visit: Callable[..., Any]) -> None:
@@ -217,6 +271,19 @@ def test_a_cluster_is_clicked_and_shows_its_words_and_sentences(
     page.get_by_text(f"Words that speak through {name} features").wait_for()
 
 
+def test_empty_places_are_words_that_can_be_moved_and_are_not_struck(
+    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+) -> None:
+    page = visit("/gap?sentence=cats [PAD] [MASK] ÿ&models=constrained")
+    page.locator(".chip.unused").wait_for()
+    assert page.locator(".chip.unused").all_text_contents() == ["ÿ"]
+    assert chips(page) == ["cats", "·", "[MASK]", "ÿ"]
+    assert predictions(page) == predicted(opened, "cats [PAD] [MASK]")
+    page.get_by_role("button", name="an empty place").press("Delete")
+    settle(page)
+    assert predictions(page) == predicted(opened, "cats [MASK]")
+
+
 def test_values_of_a_figure_are_read_by_pointer_and_keys(
     visit: Callable[..., Any], opened: dict[str, OpenedModel]
 ) -> None:
@@ -232,16 +299,33 @@ def test_values_of_a_figure_are_read_by_pointer_and_keys(
     assert page.locator("#tip").text_content().startswith("feature ")
 
 
-def test_figures_are_taken_along(visit: Callable[..., Any], tmp_path: Path) -> None:
-    page = visit("/positions?models=constrained")
-    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"position,constrained\n-4,"}
-    for kind, start in starts.items():
+def test_values_of_a_figure_are_read_by_a_finger(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+    page = visit("/positions?models=constrained", 390, touch=True)
+    tip = page.locator("#tip")
+    page.locator("svg image").tap(position={"x": 3, "y": 3})
+    expect(tip).to_contain_text("feature ")
+    assert tip.is_visible()  # though the finger is up again
+    page.locator("h1").tap()
+    assert tip.is_hidden()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_figure_and_list_is_taken_along(visit: Callable[..., Any], tmp_path: Path, view: str) -> None:
+    page = visit(f"/{view}?models=constrained")
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "csv": CSV[view]}
+    taken = collections.Counter[str]()
+    for button in page.get_by_role("button", name="Download").all():
         with page.expect_download() as download:
-            page.get_by_role("button", name=f"Download Importance of positions as {kind}").click()
+            button.click()
         path = tmp_path / download.value.suggested_filename
+        assert not path.exists()  # every name is given once
         download.value.save_as(path)
-        assert path.name == f"importance-of-positions.{kind.lower()}"
-        assert path.read_bytes().startswith(start)
+        kind = path.suffix[1:]
+        taken[kind] += 1
+        assert path.read_bytes().startswith(starts[kind])
+    figures = page.locator("figure").count()
+    assert figures > 0
+    assert taken["svg"] == taken["png"] == figures <= taken["csv"]
 
 
 def test_words_are_asked_for(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
@@ -290,6 +374,29 @@ def test_dropped_files_are_run(visit: Callable[..., Any]) -> None:
     drop(page, "bad.txt", "man king woman queen\nman king\n")
     page.get_by_role("alert").first.wait_for()
     assert "bad.txt, line 2: 2 fields instead of four" in page.get_by_role("alert").first.text_content()
+
+
+def test_files_are_chosen_by_keys_and_run_in_turn_with_progress(visit: Callable[..., Any], tmp_path: Path) -> None:
+    page = visit("/model?models=constrained")
+    page.evaluate("""() => { window.seen = []; new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) for (const node of addedNodes) seen.push(
+        ...[node, ...node.querySelectorAll?.("progress") ?? []].filter((each) => each.localName === "progress")
+          .map((each) => each.getAttribute("aria-label")));
+    }).observe(document.querySelector("main"), { subtree: true, childList: true }); }""")
+    files = [tmp_path / "animals.txt", tmp_path / "pairs.txt"]
+    for path, content in zip(files, (QUESTIONS, PAIRS), strict=True):
+        path.write_text(content)
+    page.locator("#file").focus()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(files)
+    expect(page.locator(".result")).to_have_count(2)
+    assert page.evaluate("seen") == ["animals.txt with constrained", "pairs.txt with constrained"]
+    assert page.locator("progress").count() == 0
+    assert [each.text_content() for each in page.locator(".result h3").all()] == [
+        "pairs.txt · similarity",
+        "animals.txt · analogies",
+    ]
 
 
 def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> None:
