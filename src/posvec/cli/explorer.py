@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -28,7 +29,7 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; name each once")
     loaded = opened.open_models(named_models(models))
-    with application.listen(host, port) as listening:
+    with application.listen(host, port) as listening, suppress(KeyboardInterrupt):  # however early it comes
         where = application.address(listening, host)
         click.echo(f"Exploring {', '.join(loaded)} at {where} (Ctrl-C ends it)")
         if not security.is_local(host):

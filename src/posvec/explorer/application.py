@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 from collections.abc import Mapping
 from importlib.resources import files
@@ -68,7 +67,7 @@ def address(listening: socket.socket, host: str) -> str:
 
 
 def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
-    """Answer until interrupted (Ctrl-C)."""
+    """Answer until interrupted (Ctrl-C): ends in good order, then raises KeyboardInterrupt."""
     import uvicorn
 
     config = uvicorn.Config(
@@ -79,8 +78,7 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
         limit_concurrency=200,
         timeout_graceful_shutdown=2,
     )
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn ends in good order, then raises it again
-        uvicorn.Server(config).run(sockets=[listening])
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:
