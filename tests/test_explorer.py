@@ -389,7 +389,7 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
     for result in schema.get_all_operations():
         operation = result.ok()
         quick = settings(
-            max_examples=int(os.environ.get("POSVEC_API_CASES", "25")),
+            max_examples=int(os.environ.get("POSVEC_API_CASES", "15")),
             deadline=None,
             database=None,
             derandomize=True,
