@@ -76,6 +76,25 @@ def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def lm_model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model whose vectors language models are trained on."""
+    from posvec.pipeline import train
+
+    path = tmp_path_factory.mktemp("model") / "vectors"
+    train(corpus, "constrained", **small, output=path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def lm_data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts of theirs, in a folder."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, part in {"train": lines[:60], "valid": lines[60:80], "test": lines[80:100]}.items():
+        (folder / f"{name}.txt").write_text("\n".join(part) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Two saved models, constrained and subword, that know the words of the explorer's first pages."""
     from posvec.pipeline import train

@@ -29,24 +29,9 @@ SMALL: dict[str, Any] = {"hidden": 16, "epochs": 2, "batch": 8, "steps": 10}
 
 
 @pytest.fixture(scope="module")
-def model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "vectors"
-    posvec.train(corpus, "constrained", **small, output=path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    for name, part in {"train": lines[:60], "valid": lines[60:80], "test": lines[80:100]}.items():
-        (folder / f"{name}.txt").write_text("\n".join(part) + "\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(lm_model: Path, lm_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "run"
-    language_model.train(model, data, path, **SMALL)
+    language_model.train(lm_model, lm_data, path, **SMALL)
     return path
 
 
@@ -178,34 +163,34 @@ def test_adaptive_softmax_is_a_distribution_over_all_words() -> None:
 # ---- tied and frozen -------------------------------------------------------------------------------------------------
 
 
-def test_tied_weights_are_one_tensor_that_stays_as_it_is_when_frozen(model: Path, data: Path) -> None:
-    trained = language_model.train(model, data, **SMALL)
+def test_tied_weights_are_one_tensor_that_stays_as_it_is_when_frozen(lm_model: Path, lm_data: Path) -> None:
+    trained = language_model.train(lm_model, lm_data, **SMALL)
     network = trained.network
     assert network.weight is network.lookup
     assert [name for name in network.state_dict() if "lookup" in name or "output" in name] == ["lookup"]
-    table, _ = lookup_table(trained.words, posvec.load(model), trained.report.config)
+    table, _ = lookup_table(trained.words, posvec.load(lm_model), trained.report.config)
     np.testing.assert_array_equal(network.lookup.detach().numpy(), table)
     assert network.bias.abs().max() > 0  # what is not frozen has moved
 
 
-def test_vectors_that_are_not_frozen_are_trained_at_both_ends_and_stay_tied(model: Path, data: Path) -> None:
-    trained = language_model.train(model, data, **SMALL, freeze=False)
-    table, _ = lookup_table(trained.words, posvec.load(model), trained.report.config)
+def test_vectors_that_are_not_frozen_are_trained_at_both_ends_and_stay_tied(lm_model: Path, lm_data: Path) -> None:
+    trained = language_model.train(lm_model, lm_data, **SMALL, freeze=False)
+    table, _ = lookup_table(trained.words, posvec.load(lm_model), trained.report.config)
     assert trained.network.weight is trained.network.lookup
     assert np.abs(trained.network.lookup.detach().numpy() - table).max() > 1e-3
 
 
-def test_untied_weights_are_two_tensors(model: Path, data: Path) -> None:
-    network = language_model.train(model, data, **{**SMALL, "hidden": 12}, tie=False).network
+def test_untied_weights_are_two_tensors(lm_model: Path, lm_data: Path) -> None:
+    network = language_model.train(lm_model, lm_data, **{**SMALL, "hidden": 12}, tie=False).network
     assert network.weight.shape == (len(network.lookup), 12)
     assert not network.lookup.requires_grad
     assert network.weight.requires_grad
 
 
-def test_sizes_that_differ_need_a_projection(model: Path, data: Path) -> None:
+def test_sizes_that_differ_need_a_projection(lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(ConfigError, match=r"hidden=16 \(--hidden 16\), or projection"):
-        language_model.train(model, data, **{**SMALL, "hidden": 12})
-    trained = language_model.train(model, data, **{**SMALL, "hidden": 12}, projection=True)
+        language_model.train(lm_model, lm_data, **{**SMALL, "hidden": 12})
+    trained = language_model.train(lm_model, lm_data, **{**SMALL, "hidden": 12}, projection=True)
     assert trained.network.projection is not None
     assert trained.report.test_perplexity is not None
 
@@ -213,10 +198,10 @@ def test_sizes_that_differ_need_a_projection(model: Path, data: Path) -> None:
 # ---- vectors of words ------------------------------------------------------------------------------------------------
 
 
-def test_words_get_vectors_from_the_vocabulary_subwords_or_at_random(model: Path) -> None:
-    vectors = posvec.load(model).vectors
+def test_words_get_vectors_from_the_vocabulary_subwords_or_at_random(lm_model: Path) -> None:
+    vectors = posvec.load(lm_model).vectors
     words = ["<eos>", "<unk>", "karan", "Karan", "karanka", ",", "."]
-    table, coverage = lookup_table(words, posvec.load(model), LanguageModelConfig())
+    table, coverage = lookup_table(words, posvec.load(lm_model), LanguageModelConfig())
     np.testing.assert_allclose(table[0], vectors.table.mean(0), rtol=1e-5)
     np.testing.assert_array_equal(table[2], vectors["karan"])
     np.testing.assert_array_equal(table[3], vectors["karan"])  # the model knows lower case only
@@ -225,8 +210,8 @@ def test_words_get_vectors_from_the_vocabulary_subwords_or_at_random(model: Path
     assert (coverage.vocabulary, coverage.subwords, coverage.random) == (2, 1, 3)
 
 
-def test_a_random_baseline_has_the_scale_of_the_vectors_and_nothing_else(model: Path) -> None:
-    vectors = posvec.load(model).vectors
+def test_a_random_baseline_has_the_scale_of_the_vectors_and_nothing_else(lm_model: Path) -> None:
+    vectors = posvec.load(lm_model).vectors
     words = [f"word{number}" for number in range(3000)]
     table, coverage = lookup_table(words, vectors, LanguageModelConfig().replace(baseline="random"))
     assert coverage.random == 3000
@@ -238,19 +223,19 @@ def test_a_random_baseline_has_the_scale_of_the_vectors_and_nothing_else(model: 
 # ---- training --------------------------------------------------------------------------------------------------------
 
 
-def test_a_network_learns_what_there_is_to_learn(model: Path, lines: list[str], tmp_path: Path) -> None:
+def test_a_network_learns_what_there_is_to_learn(lm_model: Path, lines: list[str], tmp_path: Path) -> None:
     for name, part in {"train": lines[:120], "valid": lines[120:140], "test": lines[140:160]}.items():
         (tmp_path / f"{name}.txt").write_text("\n".join(part) + "\n")
     settings = {"layers": 1, "batch": 4, "epochs": 4, "lr": 10.0, "dropout": 0.0, "freeze": False}
-    report = language_model.train(model, tmp_path, **{**SMALL, **settings}).report
+    report = language_model.train(lm_model, tmp_path, **{**SMALL, **settings}).report
     assert len(report.epochs) == 4
     # Every other word follows from the one before, so half of the tokens can be known: sqrt(31) would be perfect.
     assert report.test_perplexity is not None
     assert report.test_perplexity < report.words / 2
 
 
-def test_the_learning_rate_falls_when_the_validation_loss_does_not(model: Path, data: Path) -> None:
-    epochs = language_model.train(model, data, **{**SMALL, "epochs": 5}, lr=1e-9, lr_divisor=2.0).report.epochs
+def test_the_learning_rate_falls_when_the_validation_loss_does_not(lm_model: Path, lm_data: Path) -> None:
+    epochs = language_model.train(lm_model, lm_data, **{**SMALL, "epochs": 5}, lr=1e-9, lr_divisor=2.0).report.epochs
     lowest = math.inf
     for before, after in itertools.pairwise(epochs):
         improved = before.validation_loss < lowest
@@ -259,28 +244,28 @@ def test_the_learning_rate_falls_when_the_validation_loss_does_not(model: Path, 
     assert epochs[-1].lr < epochs[0].lr
 
 
-def test_the_test_figure_is_that_of_the_best_epoch(model: Path, data: Path) -> None:
+def test_the_test_figure_is_that_of_the_best_epoch(lm_model: Path, lm_data: Path) -> None:
     # At a learning rate that often does harm the last epoch is seldom the best: some seed of ten shows it.
     settings = {**SMALL, "lr": 200.0, "lr_divisor": 1.0}
-    runs = (language_model.train(model, data, **{**settings, "epochs": 4, "seed": seed}) for seed in range(10))
+    runs = (language_model.train(lm_model, lm_data, **{**settings, "epochs": 4, "seed": seed}) for seed in range(10))
     trained = next(run for run in runs if run.report.best_epoch < 4)
     best, seed = trained.report.best_epoch, trained.report.config.seed
-    alone = language_model.train(model, data, **{**settings, "epochs": best, "seed": seed})
+    alone = language_model.train(lm_model, lm_data, **{**settings, "epochs": best, "seed": seed})
     assert alone.report.best_epoch == best
     assert trained.report.test_loss == alone.report.test_loss
 
 
-def test_values_that_overflow_are_told(model: Path, data: Path) -> None:
+def test_values_that_overflow_are_told(lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(TrainingError, match="lower lr"):
-        language_model.train(model, data, **SMALL, lr=1e38, clip=1e38, freeze=False)
+        language_model.train(lm_model, lm_data, **SMALL, lr=1e38, clip=1e38, freeze=False)
 
 
 @pytest.mark.parametrize("settings", [{"softmax": "sampled", "samples": 20}, {"softmax": "adaptive", "tie": False},
                                       {"precision": "bfloat16"}])  # fmt: skip
 def test_other_softmaxes_and_precisions_train_and_are_saved(
-    settings: dict[str, Any], model: Path, data: Path, tmp_path: Path
+    settings: dict[str, Any], lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
-    trained = language_model.train(model, data, tmp_path / "run", **SMALL, **settings)
+    trained = language_model.train(lm_model, lm_data, tmp_path / "run", **SMALL, **settings)
     assert trained.report.test_perplexity is not None
     assert trained.report.test_perplexity < 2 * trained.report.words
     sentence = "karan lotek"
@@ -318,12 +303,12 @@ def _with_interrupts() -> Any:
 @pytest.mark.parametrize("moment", [{"step": 3}, {"step": 14}, {"epoch": 1}, {"epoch": 2}])
 @pytest.mark.parametrize("freeze", [True, False])
 def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
-    moment: dict[str, int], freeze: bool, model: Path, data: Path, tmp_path: Path
+    moment: dict[str, int], freeze: bool, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     settings = {**SMALL, "epochs": 3, "freeze": freeze}
-    whole = language_model.train(model, data, tmp_path / "whole", **settings)
+    whole = language_model.train(lm_model, lm_data, tmp_path / "whole", **settings)
     with pytest.raises(KeyboardInterrupt):
-        language_model.train(model, data, tmp_path / "parts", **settings, display=Interrupter(**moment))
+        language_model.train(lm_model, lm_data, tmp_path / "parts", **settings, display=Interrupter(**moment))
     assert load_saved(tmp_path / "parts").progress is not None
     torch.rand(5)  # what others draw meanwhile does not matter
     parts = language_model.resume(tmp_path / "parts")
@@ -334,23 +319,23 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
         assert torch.equal(weight, parts.network.state_dict()[name])
 
 
-def test_training_leaves_the_global_generator_alone(model: Path, data: Path) -> None:
+def test_training_leaves_the_global_generator_alone(lm_model: Path, lm_data: Path) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    language_model.train(model, data, **{**SMALL, "epochs": 1})
+    language_model.train(lm_model, lm_data, **{**SMALL, "epochs": 1})
     assert torch.equal(torch.rand(3), expected)
 
 
 def test_only_the_same_texts_and_unfinished_runs_can_be_resumed(
-    model: Path, data: Path, run: Path, tmp_path: Path
+    lm_model: Path, lm_data: Path, run: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelError, match="is over"):
         language_model.resume(run)
     with pytest.raises(ModelError, match="model of words, not a language model"):
-        language_model.resume(model)
+        language_model.resume(lm_model)
     with pytest.raises(KeyboardInterrupt):
-        language_model.train(model, data, tmp_path / "run", **SMALL, display=Stopper())
+        language_model.train(lm_model, lm_data, tmp_path / "run", **SMALL, display=Stopper())
     other = tmp_path / "other"
     other.mkdir()
     for part in ("train", "valid", "test"):
@@ -373,10 +358,10 @@ class Stopper:
         self.epochs += 1
 
 
-def test_a_saved_run_has_no_pickle_and_is_not_overwritten(model: Path, data: Path, run: Path) -> None:
+def test_a_saved_run_has_no_pickle_and_is_not_overwritten(lm_model: Path, lm_data: Path, run: Path) -> None:
     assert {path.suffix for path in run.iterdir()} == {".json", ".txt", ".safetensors"}
     with pytest.raises(ModelError, match="overwrite"):
-        language_model.train(model, data, run, **SMALL)
+        language_model.train(lm_model, lm_data, run, **SMALL)
     from safetensors.numpy import load_file
 
     weights = load_file(next(run.glob("*.safetensors")))
@@ -409,10 +394,10 @@ def test_a_score_agrees_with_the_loss_of_the_same_line(run: Path) -> None:
     assert math.log(score.perplexity) == pytest.approx(loss, rel=1e-5)
 
 
-def test_unknown_words_are_scored_as_unk_or_refused(run: Path, model: Path, data: Path) -> None:
+def test_unknown_words_are_scored_as_unk_or_refused(run: Path, lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(PosvecError, match="does not know zebra"):
         language_model.load(run).score("karan zebra")
-    cut = language_model.train(model, data, **{**SMALL, "epochs": 1}, max_words=20)
+    cut = language_model.train(lm_model, lm_data, **{**SMALL, "epochs": 1}, max_words=20)
     assert cut.report.words == 20
     assert cut.score("karan zebra").words[1] == "<unk>"
     assert "<unk>" not in cut.generate("", words=200, temperature=3.0)
@@ -464,6 +449,6 @@ def test_settings_that_cannot_be_are_refused_with_the_remedy(settings: dict[str,
         LanguageModelConfig().replace(**settings)
 
 
-def test_a_device_that_is_not_there_is_named(model: Path, data: Path) -> None:
+def test_a_device_that_is_not_there_is_named(lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(ConfigError, match="no device 'nonsense' here"):
-        language_model.train(model, data, **SMALL, device="nonsense")
+        language_model.train(lm_model, lm_data, **SMALL, device="nonsense")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import posvec  # noqa: E402
 from posvec.errors import ConfigError, ModelError  # noqa: E402
 from posvec.evaluation import language_model  # noqa: E402
 
@@ -22,37 +22,22 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "vectors"
-    posvec.train(corpus, "constrained", **small, output=path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    for name, part in {"train": lines[:40], "valid": lines[40:50], "test": lines[50:60]}.items():
-        (folder / f"{name}.txt").write_text("\n".join(part) + "\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def runs(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def runs(lm_model: Path, lm_data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("runs")
     paths = []
     for baseline in ("none", "random"):
         for seed in (1, 2):
             paths.append(folder / f"{baseline}-{seed}")
-            language_model.train(model, data, paths[-1], **{**SMALL, "epochs": 2}, baseline=baseline, seed=seed)
+            language_model.train(lm_model, lm_data, paths[-1], **{**SMALL, "epochs": 2}, baseline=baseline, seed=seed)
     return paths
 
 
 # ---- commands --------------------------------------------------------------------------------------------------------
 
 
-def test_train_score_and_generate(posvec_command: Command, model: Path, data: Path, tmp_path: Path) -> None:
+def test_train_score_and_generate(posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    ended = posvec_command("lm", "train", model, "--data", data, "-o", run, *FLAGS)
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, *FLAGS)
     assert ended.code == 0, ended.err
     assert "test perplexity" in ended.err
     assert "epoch 2/2" in ended.err
@@ -67,10 +52,10 @@ def test_train_score_and_generate(posvec_command: Command, model: Path, data: Pa
     assert posvec_command("lm", "generate", run).code == 0
 
 
-def test_flags_are_the_settings(posvec_command: Command, model: Path, data: Path, tmp_path: Path) -> None:
+def test_flags_are_the_settings(posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     flags = ["--no-freeze", "--no-tie", "--baseline", "random", "--name", "mine", "--max-words", "20", "-q"]
-    ended = posvec_command("lm", "train", model, "--data", data, "-o", run, *FLAGS, *flags)
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, *FLAGS, *flags)
     assert (ended.code, ended.err, ended.out) == (0, "", "")
     report = language_model.load(run).report
     assert (report.config.freeze, report.config.tie, report.config.baseline) == (False, False, "random")
@@ -84,16 +69,15 @@ def test_flags_are_the_settings(posvec_command: Command, model: Path, data: Path
         (["train", "nothing", "--data", "DATA", "-o", "RUN"], "there is no model at nothing"),
         (["train", "MODEL", "--data", "DATA", "-o", "RUN"], "--hidden 16"),
         (["train", "MODEL", "--data", "DATA", "-o", "MODEL"], "overwrite"),
-        (["train", "MODEL", "--data", "DATA", "-o", "RUN", "--transformer", "nothing"], "no folder nothing"),
         (["score", "MODEL", "karan"], "not a language model"),
         (["resume", "nothing"], "there is no model at nothing"),
         (["compare", "MODEL"], "not a language model"),
     ],
 )
 def test_bad_input_is_one_sentence(
-    arguments: list[str], message: str, posvec_command: Command, model: Path, data: Path, tmp_path: Path
+    arguments: list[str], message: str, posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
-    places = {"MODEL": model, "DATA": data, "RUN": tmp_path / "run"}
+    places = {"MODEL": lm_model, "DATA": lm_data, "RUN": tmp_path / "run"}
     ended = posvec_command("lm", *(places.get(each, each) for each in arguments))
     assert ended.code == 1
     assert message in ended.err
@@ -102,11 +86,11 @@ def test_bad_input_is_one_sentence(
 
 
 def test_ctrl_c_saves_and_resume_goes_on(
-    posvec_command: Command, posvec_process: Command, model: Path, data: Path, tmp_path: Path
+    posvec_command: Command, posvec_process: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     flags = ["--hidden", "16", "--epochs", "100000", "--batch", "8"]
-    process = posvec_process("lm", "train", model, "--data", data, "-o", run, *flags)
+    process = posvec_process("lm", "train", lm_model, "--data", lm_data, "-o", run, *flags)
     for line in iter(process.stderr.readline, b""):
         if line.startswith(b"epoch 2/"):
             break
@@ -127,12 +111,10 @@ def test_ctrl_c_saves_and_resume_goes_on(
 
 
 def test_without_pytorch_the_extra_is_named(
-    posvec_command: Command, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "torch", None)
-    ended = posvec_command("lm", "train", model, "--data", data, "-o", tmp_path / "run", *FLAGS)
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", tmp_path / "run", *FLAGS)
     assert ended.code == 1
     assert 'pip install "posvec[lm]"' in ended.err
 
@@ -159,10 +141,9 @@ def test_a_comparison_sums_up_the_seeds_of_each_name(runs: list[Path]) -> None:
 def test_compare_writes_tables_and_draws_the_figure(posvec_command: Command, runs: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     table, curves, figure = tmp_path / "table.csv", tmp_path / "curves.csv", tmp_path / "figure.svg"
-    arguments = ["lm", "compare", *runs, "-o", table, "--curves", curves, "--figure", figure]
+    arguments = ["lm", "compare", *runs, "-o", table, "--curves", curves, "--plot", figure]
     ended = posvec_command(*arguments)
-    assert ended.code == 0, ended.err
-    assert "test perplexity" in ended.out
+    assert (ended.code, ended.out) == (0, ""), ended.err
     assert table.read_text().startswith("vectors,runs,validation perplexity,test perplexity,deviation\n")
     assert len(curves.read_text().splitlines()) == 3
     drawn = figure.read_bytes()
@@ -170,12 +151,24 @@ def test_compare_writes_tables_and_draws_the_figure(posvec_command: Command, run
     assert "exists already" in posvec_command(*arguments).err
     assert posvec_command(*arguments, "--overwrite").code == 0
     assert figure.read_bytes() == drawn
-    with pytest.raises(ConfigError, match="should end in"):
-        language_model.compare(runs).figure(tmp_path / "figure.docx")
 
 
-def test_runs_of_different_texts_are_not_compared(runs: list[Path], model: Path, data: Path, tmp_path: Path) -> None:
-    language_model.train(model, data, tmp_path / "cut", **SMALL, train_tokens=100)
+def test_compare_prints_and_refuses_files_that_it_cannot_write(
+    posvec_command: Command, runs: list[Path], tmp_path: Path
+) -> None:
+    assert "test perplexity" in posvec_command("lm", "compare", *runs).out
+    assert len(json.loads(posvec_command("lm", "compare", *runs, "--json").out)["runs"]) == 4
+    for flag in ("--output", "--curves", "--plot"):
+        ended = posvec_command("lm", "compare", *runs, flag, tmp_path / "file.docx")
+        assert ended.code == 1
+        assert "file.docx should end in" in ended.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_of_different_texts_are_not_compared(
+    runs: list[Path], lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
+    language_model.train(lm_model, lm_data, tmp_path / "cut", **SMALL, train_tokens=100)
     with pytest.raises(ConfigError, match="different texts"):
         language_model.compare([runs[0], tmp_path / "cut"])
 
@@ -213,11 +206,11 @@ def save_transformer(folder: Path, lines: list[str], make: Callable[[int], Any])
 
 @pytest.mark.parametrize("features", ["hidden", "embeddings"])
 def test_vectors_are_trained_together_with_a_transformer(
-    features: str, posvec_command: Command, gpt2: Path, model: Path, data: Path, tmp_path: Path
+    features: str, posvec_command: Command, gpt2: Path, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     flags = ["--transformer", gpt2, "--transformer-features", features, *FLAGS]
-    ended = posvec_command("lm", "train", model, "--data", data, "-o", run, *flags)
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, *flags)
     assert ended.code == 0, ended.err
     assert "Loading" not in ended.err  # the bars of other libraries
     loaded = language_model.load(run)
@@ -256,7 +249,7 @@ def test_hidden_states_are_those_of_the_last_piece_in_its_line(gpt2: Path) -> No
 
 
 def test_a_transformer_that_sees_what_is_to_come_is_refused(
-    lines: list[str], model: Path, data: Path, tmp_path: Path
+    lines: list[str], lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(1)
@@ -265,12 +258,31 @@ def test_a_transformer_that_sees_what_is_to_come_is_refused(
         tmp_path / "bert", lines, lambda size: transformers.BertModel(transformers.BertConfig(vocab_size=size, **small))
     )
     with pytest.raises(ModelError, match="depend on words to come"):
-        language_model.train(model, data, **SMALL, transformer=bert)
-    trained = language_model.train(model, data, **SMALL, transformer=bert, transformer_features="embeddings")
+        language_model.train(lm_model, lm_data, **SMALL, transformer=bert)
+    trained = language_model.train(lm_model, lm_data, **SMALL, transformer=bert, transformer_features="embeddings")
     assert trained.report.test_perplexity is not None
 
 
-def test_a_folder_without_a_transformer_is_refused(model: Path, data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "message"), [("nothing", "there is no folder {} with a transformer"), ("", "{} holds no transformer")]
+)
+def test_a_folder_without_a_transformer_is_refused(
+    folder: str, message: str, posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("transformers")
-    with pytest.raises(ModelError, match="holds no transformer"):
-        language_model.train(model, data, **SMALL, transformer=tmp_path)
+    place, run = tmp_path / folder, tmp_path / "run"
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, "--transformer", place, *FLAGS)
+    assert ended.code == 1
+    assert message.format(place) in ended.err
+    assert ended.err.count("\n") == 1
+    assert not run.exists()
+
+
+def test_without_transformers_the_extra_is_named(
+    posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    flags = ["-o", tmp_path / "run", "--transformer", tmp_path, *FLAGS]
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, *flags)
+    assert ended.code == 1
+    assert 'pip install "posvec[transformers]"' in ended.err

@@ -15,6 +15,9 @@ from posvec import ConfigError, PosvecError, plots
 from posvec.config import Config
 from posvec.evaluation.clusters import find
 from posvec.evaluation.context_words import top
+from posvec.evaluation.language_model import Comparison, LanguageModelConfig, LanguageModelReport
+from posvec.evaluation.language_model.lookup import Coverage
+from posvec.evaluation.language_model.report import Epoch
 from posvec.evaluation.masked import explain
 from posvec.evaluation.positions import importance
 from posvec.reports import EpochReport, TrainingReport
@@ -43,7 +46,22 @@ def training_report():
 
 
 @pytest.fixture(scope="module")
-def figures(model, training_report):
+def language_models():
+    """Two runs of one name, one of another that was not trained to its end."""
+    config, coverage = LanguageModelConfig(), Coverage(1, 0, 0)
+    empty = LanguageModelReport("", "", "", None, None, 1, (1, 1, 1), "", coverage, config)
+    losses = {"constrained": ((5.0, 4.0, 3.5), (4.8, 4.1, 3.6)), "a name as long as some folders have": ((5.5, 4.5),)}
+    return Comparison(
+        tuple(
+            empty.replace(name=name, epochs=tuple(Epoch(0.0, loss, 20.0, 1.0) for loss in run))
+            for name, runs in losses.items()
+            for run in runs
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def figures(model, training_report, language_models):
     clusters = find(model)
     sentence = " ".join([*WORDS, "[MASK]", *WORDS])
     return {
@@ -54,10 +72,20 @@ def figures(model, training_report):
         "context_words": plots.context_words(top(model, clusters)),
         "contributions": plots.contributions(explain(model, sentence, "in")),
         "training": plots.training(training_report),
+        "perplexities": plots.perplexities(language_models),
     }
 
 
-NAMES = ("positions", "clusters", "heat_map", "many clusters", "context_words", "contributions", "training")
+NAMES = (
+    "positions",
+    "clusters",
+    "heat_map",
+    "many clusters",
+    "context_words",
+    "contributions",
+    "training",
+    "perplexities",
+)
 
 
 def drawn_texts(figure, monkeypatch):
@@ -119,6 +147,20 @@ def test_bars_are_the_contributions(model, figures):
     assert [bar.get_width() for bar in figures["contributions"].axes[0].patches] == expected
 
 
+def test_language_models_have_a_line_of_means_and_a_band_from_best_to_worst(language_models, figures):
+    (axes,) = figures["perplexities"].axes
+    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines()}
+    expected = [(np.exp(one) + np.exp(two)) / 2 for one, two in ((5.0, 4.8), (4.0, 4.1), (3.5, 3.6))]
+    assert lines["constrained"] == pytest.approx(expected)
+    assert lines["a name as long as some folders have"] == pytest.approx(np.exp([5.5, 4.5]))
+    bands = dict(zip(lines, axes.collections, strict=True))
+    edges = bands["constrained"].get_paths()[0].vertices
+    assert edges[:, 1].max() == pytest.approx(np.exp(5.0))
+    assert {round(y, 6) for x, y in edges if x == 3} == {round(np.exp(3.5), 6), round(np.exp(3.6), 6)}
+    column = language_models.curves().names.index("a name as long as some folders have")
+    assert language_models.curves().perplexities[2][column] is None
+
+
 def test_a_class_without_words_has_no_panel(model):
     words = top(model)
     emptied = dataclasses.replace(words, top={**words.top, "informational": ()})
@@ -163,7 +205,7 @@ def test_settings_of_matplotlib_stay_as_they_were(figures, training_report):
 
 
 def test_no_figure_touches_pyplot():
-    code = "import sys, posvec.plots as p\np._figure(2)\nsys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys\nfrom posvec.plots import style\nstyle.new_axes(2)\nsys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

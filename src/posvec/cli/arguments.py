@@ -6,10 +6,10 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,9 +17,12 @@ from posvec.errors import ConfigError, PosvecError
 from posvec.printing import make_console
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
     from posvec.evaluation.results import Result
+
+AnyResult = TypeVar("AnyResult", bound="Result")
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in later versions
@@ -45,6 +48,7 @@ DURATION = Duration()
 
 model_argument = click.argument("model", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
+plot_option = click.option("--plot", type=click.Path(path_type=Path), help="draw a .png, .svg or .pdf file")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace a file that is already there")
 
 
@@ -59,20 +63,44 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def show_result(measure: Callable[[], Result], as_json: bool, output: Path | None, overwrite: bool) -> None:
-    """Measure, then print a table or JSON, or write a file; a file that cannot be written is refused before."""
-    if output:
-        from posvec.evaluation.results import check_ending
+def show_result(
+    measure: Callable[[], AnyResult],
+    as_json: bool,
+    output: Path | None,
+    overwrite: bool,
+    figures: Mapping[Path | None, Callable[[AnyResult], Figure]] | None = None,
+) -> None:
+    """Measure, then print a table or JSON, or write a file, and draw the figures whose files are named.
 
-        check_ending(output)
-        refuse_existing(output, overwrite)
+    A file that cannot be written is refused before.
+    """
+    wanted = {path: draw for path, draw in (figures or {}).items() if path}
+    for path in wanted:
+        from posvec.plots import check_format
+
+        check_format(path)
+        refuse_existing(path, overwrite)
+    if output:
+        check_output_file(output, overwrite)
     result = measure()
+    for path, draw in wanted.items():
+        from posvec.plots import save
+
+        save(draw(result), path)
     if output:
         result.write(output)
     if as_json:
         click.echo(result.to_json())
     elif not output:
         make_console().print(result)
+
+
+def check_output_file(path: Path, overwrite: bool) -> None:
+    """Raises unless a result can be written there."""
+    from posvec.evaluation.results import check_ending
+
+    check_ending(path)
+    refuse_existing(path, overwrite)
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal
 
 import click
 
@@ -13,6 +12,7 @@ from posvec.cli.arguments import (
     model_name,
     named_models,
     overwrite_option,
+    plot_option,
     refuse_existing,
     result_options,
     show_result,
@@ -21,13 +21,7 @@ from posvec.cli.arguments import (
 from posvec.errors import ConfigError
 from posvec.evaluation.results import Result
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-AnyResult = TypeVar("AnyResult", bound=Result)
-
 _FIGURE = click.Path(path_type=Path)
-plot_option = click.option("--plot", type=_FIGURE, help="draw a .png, .svg or .pdf file")
 
 
 def _count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | Literal["auto"] | None:
@@ -86,12 +80,12 @@ def mask(
         return
     if len(sentences) > 1:
         raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one")
-    _show(
+    show_result(
         lambda: masked.explain(Model.load(model), sentences[0], why, cluster),
-        {plot: plots.contributions},
         as_json,
         output,
         overwrite,
+        {plot: plots.contributions},
     )
 
 
@@ -105,12 +99,12 @@ def positions(models: tuple[Path, ...], plot: Path | None, output: Path | None, 
     from posvec.evaluation.positions import importance
     from posvec.model import Model
 
-    _show(
+    show_result(
         lambda: importance({name: Model.load(path) for name, path in named_models(models).items()}),
-        {plot: plots.positions},
         as_json,
         output,
         overwrite,
+        {plot: plots.positions},
     )
 
 
@@ -135,7 +129,7 @@ def clusters(
     from posvec.model import Model
 
     figures = {plot: plots.clusters, heat_map: plots.heat_map}
-    _show(lambda: find(Model.load(model), count), figures, as_json, output, overwrite)
+    show_result(lambda: find(Model.load(model), count), as_json, output, overwrite, figures)
 
 
 @click.command("context-words")
@@ -175,7 +169,7 @@ def context_words(
         loaded = Model.load(model)
         return top(loaded, find(loaded, count), topn, words, restrict_vocab, order)
 
-    _show(measure, {plot: plots.context_words}, as_json, output, overwrite)
+    show_result(measure, as_json, output, overwrite, {plot: plots.context_words})
 
 
 @click.command()
@@ -261,27 +255,3 @@ def report(
 
 
 COMMANDS = (mask, positions, clusters, context_words, examples, report)
-
-
-def _show(
-    measure: Callable[[], AnyResult],
-    figures: Mapping[Path | None, Callable[[AnyResult], Figure]],
-    as_json: bool,
-    output: Path | None,
-    overwrite: bool,
-) -> None:
-    """Show a result and draw the figures that were asked for; files that cannot be written are refused before."""
-    from posvec import plots
-
-    wanted = {path: draw for path, draw in figures.items() if path}
-    for path in wanted:
-        plots.check_format(path)
-        refuse_existing(path, overwrite)
-
-    def measured() -> AnyResult:
-        result = measure()
-        for path, draw in wanted.items():
-            plots.save(draw(result), path)
-        return result
-
-    show_result(measured, as_json, output, overwrite)

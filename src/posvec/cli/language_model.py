@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import json_option, model_argument, refuse_existing, trained_on_display
+from posvec.cli.arguments import (
+    check_output_file,
+    json_option,
+    model_argument,
+    plot_option,
+    result_options,
+    show_result,
+    trained_on_display,
+)
 from posvec.cli.flags import given_settings, options
 from posvec.evaluation.language_model.config import SETTINGS
 from posvec.printing import make_console
@@ -142,27 +150,31 @@ def generate(
 
 @lm.command()
 @click.argument("runs", nargs=-1, required=True, type=_path)
-@click.option("-o", "--output", type=_path, help="write the table of models to a .csv, or everything to a .json")
-@click.option("--curves", type=_path, help="write validation perplexities by epoch to a .csv or .json")
-@click.option("--figure", type=_path, help="draw validation perplexities by epoch: .svg, .pdf or .png")
-@overwrite_option
+@click.option("--curves", type=_path, help="write validation perplexities by epoch to FILE.json or FILE.csv")
+@plot_option
+@result_options
 def compare(
-    runs: tuple[Path, ...], output: Path | None, curves: Path | None, figure: Path | None, overwrite: bool
+    runs: tuple[Path, ...],
+    curves: Path | None,
+    plot: Path | None,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
 ) -> None:
-    """Perplexities of language models RUNS, over the seeds of each name."""
+    """Perplexities of language models RUNS, over the seeds of each name; --plot draws them by epoch."""
+    from posvec import plots
     from posvec.evaluation import language_model
 
-    for path in (output, curves, figure):
-        if path:
-            refuse_existing(path, overwrite)
-    comparison = language_model.compare(runs)
-    if output:
-        comparison.write(output)
     if curves:
-        comparison.curves().write(curves)
-    if figure:
-        comparison.figure(figure, overwrite)
-    make_console().print(comparison)
+        check_output_file(curves, overwrite)
+
+    def measure() -> language_model.Comparison:
+        comparison = language_model.compare(runs)
+        if curves:
+            comparison.curves().write(curves)
+        return comparison
+
+    show_result(measure, as_json, output, overwrite, {plot: plots.perplexities})
 
 
 COMMANDS = (lm,)

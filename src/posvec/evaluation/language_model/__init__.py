@@ -1,11 +1,12 @@
 """Language modelling with word vectors: a recurrent network whose lookup table they are, and its perplexity.
 
+from posvec import plots
 from posvec.evaluation import language_model
 
 trained = language_model.train("model", "wikitext-2", "run", epochs=10)
 trained.report.test_perplexity
 trained.generate("the king")
-language_model.compare(["run", "other-run"]).figure("curves.svg")
+plots.save(plots.perplexities(language_model.compare(["run", "other-run"])), "curves.svg")
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""Several language models side by side: test perplexities, and validation perplexities by epoch as table and figure."""
+"""Several language models side by side: test perplexities, and validation perplexities by epoch."""
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from posvec.atomic import replacing
 from posvec.errors import ConfigError
 from posvec.evaluation.language_model.report import LanguageModelReport
 from posvec.evaluation.language_model.storage import load_report
 from posvec.evaluation.results import Result, Table
-from posvec.extras import need
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,13 @@ class Comparison(Result):
             groups.setdefault(run.name, []).append(run)
         return dict(sorted(groups.items(), key=lambda item: (_mean(_tested(item[1])) or float("inf"), item[0])))
 
+    def validation(self) -> dict[str, list[list[float]]]:
+        """Validation perplexities of each name, by epoch and then by run."""
+        return {name: _by_epoch(runs) for name, runs in self.groups().items()}
+
     def curves(self) -> Curves:
-        groups = self.groups()
-        longest = max(len(run.epochs) for run in self.runs)
-        rows = tuple(tuple(_mean(_at_epoch(runs, number)) for runs in groups.values()) for number in range(longest))
-        return Curves(tuple(groups), rows)
+        columns = [map(statistics.fmean, by_epoch) for by_epoch in self.validation().values()]
+        return Curves(tuple(self.groups()), tuple(itertools.zip_longest(*columns)))
 
     def tables(self) -> list[Table]:
         rows = [
@@ -62,40 +62,6 @@ class Comparison(Result):
         columns = ("vectors", "runs", "validation perplexity", "test perplexity", "deviation")
         return [Table("", columns, rows, ".2f"), *self.curves().tables()]
 
-    def figure(self, path: str | Path, overwrite: bool = False) -> None:
-        """Draw the paper's figure: validation perplexity by epoch, a line per name, a band from best to worst."""
-        pyplot = need("matplotlib.pyplot", "plots")
-        path = Path(path)
-        if path.suffix.lower() not in _FIGURES:
-            raise ConfigError(f"{path} should end in {', '.join(_FIGURES)}, so that it is clear what to draw")
-        if path.exists() and not overwrite:
-            raise ConfigError(f"{path} exists already; choose another name or add --overwrite (overwrite=True)")
-        # No date and no random names in it: the same runs give the same bytes.
-        with pyplot.rc_context({"svg.hashsalt": "posvec"}):
-            figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-            try:
-                self._draw(axes)
-                metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-                with replacing(path) as file:
-                    figure.savefig(file, format=path.suffix[1:].lower(), dpi=150, metadata=metadata)
-            finally:
-                pyplot.close(figure)
-
-    def _draw(self, axes: Any) -> None:
-        for name, runs in self.groups().items():
-            longest = max(len(run.epochs) for run in runs)
-            by_epoch = [_at_epoch(runs, number) for number in range(longest)]
-            epochs = range(1, longest + 1)
-            (line,) = axes.plot(epochs, [statistics.fmean(each) for each in by_epoch], label=name)
-            if len(runs) > 1:
-                band = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
-                axes.fill_between(epochs, [min(each) for each in by_epoch], [max(each) for each in by_epoch], **band)
-        axes.set_xlabel("epoch")
-        axes.set_ylabel("validation perplexity")
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.grid(alpha=0.3)
-        axes.legend()
-
 
 def compare(paths: Sequence[str | Path]) -> Comparison:
     """The saved runs at ``paths``, which must be of the same texts."""
@@ -110,15 +76,14 @@ def compare(paths: Sequence[str | Path]) -> Comparison:
     return Comparison(runs)
 
 
-_FIGURES = (".svg", ".pdf", ".png")
+def _by_epoch(runs: Sequence[LanguageModelReport]) -> list[list[float]]:
+    """Of those runs that got so far."""
+    longest = max(len(run.epochs) for run in runs)
+    return [[run.epochs[n].validation_perplexity for run in runs if n < len(run.epochs)] for n in range(longest)]
 
 
 def _tested(runs: Sequence[LanguageModelReport]) -> list[float]:
     return [run.test_perplexity for run in runs if run.test_perplexity is not None]
-
-
-def _at_epoch(runs: Sequence[LanguageModelReport], number: int) -> list[float]:
-    return [run.epochs[number].validation_perplexity for run in runs if number < len(run.epochs)]
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -1,0 +1,25 @@
+"""Figures: one function for each, result in, Figure out; :func:`save` writes PNG, SVG or PDF."""
+
+from posvec.plots.epochs import perplexities, training
+from posvec.plots.positional import clusters, context_words, contributions, heat_map, positions
+from posvec.plots.searches import effect, front, history, importance, study
+from posvec.plots.style import FORMATS, check_format, inline_svg, save
+
+__all__ = [
+    "FORMATS",
+    "check_format",
+    "clusters",
+    "context_words",
+    "contributions",
+    "effect",
+    "front",
+    "heat_map",
+    "history",
+    "importance",
+    "inline_svg",
+    "perplexities",
+    "positions",
+    "save",
+    "study",
+    "training",
+]

@@ -1,0 +1,141 @@
+"""Figures of what a model has learnt: positions, clusters of features, context words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posvec.plots.style import COLOURS, INK, colour, legend, line, new_axes, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from posvec.evaluation.clusters import Clusters
+    from posvec.evaluation.context_words import ContextWords
+    from posvec.evaluation.masked import Explanation
+    from posvec.evaluation.positions import PositionImportance
+
+
+@styled
+def positions(result: PositionImportance) -> Figure:
+    """Importance of positions, a curve for each model."""
+    figure, axes = new_axes(2.1)
+    for number, (name, importance) in enumerate(result.models.items()):
+        _curve(axes, list(importance), list(importance.values()), name, number)
+    _position_axis(axes, result.positions)
+    axes.set_ylabel("importance (scaled norm)")
+    axes.set_ylim(-0.04, 1.04)
+    legend(figure, list(result.models))
+    return figure
+
+
+@styled
+def clusters(result: Clusters) -> Figure:
+    """Importance of positions according to each cluster, with the cluster's size."""
+    figure, axes = new_axes(2.1)
+    for number, cluster in enumerate(result):
+        _curve(axes, result.positions, cluster.curve, f"{cluster.name} ({len(cluster.features)})", number)
+    _position_axis(axes, result.positions)
+    axes.set_ylabel("mean |d|")
+    axes.set_ylim(bottom=0)
+    legend(figure, result.names)
+    return figure
+
+
+@styled
+def heat_map(result: Clusters) -> Figure:
+    """|d_p,j| of every position and feature, features ordered by cluster and, within it, by their greatest weight."""
+    figure, axes = new_axes(2.4)
+    peaks = result.weights.max(0)
+    order = [feature for each in result for feature in sorted(each.features, key=lambda j: -peaks[j])]
+    # The few greatest weights would leave all others in the dark.
+    limit = float(np.quantile(result.weights, 0.995)) or 1.0
+    image = axes.imshow(
+        result.weights[:, order], aspect="auto", interpolation="nearest", cmap="cividis", vmin=0, vmax=limit
+    )
+    rows = [each for each in _labelled(result.positions) if abs(each) > 1]  # those nearest to the gap would overlap
+    gap = len(result.positions) / 2 - 0.5
+    axes.set_yticks([*map(result.positions.index, rows), gap], [*map(_signed, rows), "gap"])
+    axes.axhline(gap, color="white", linewidth=0.6, linestyle=":")
+    axes.set_ylabel("position p")
+    axes.set_xticks([])
+    edges = np.cumsum([0, *(len(each.features) for each in result)])
+    for edge in edges[1:-1]:
+        axes.axvline(edge - 0.5, color="white", linewidth=1)
+    for number, (each, begin, end) in enumerate(zip(result, edges[:-1], edges[1:], strict=True)):
+        # a bar in the colour of the cluster's curve, named in the legend: names do not fit above narrow clusters
+        axes.plot(
+            [begin - 0.5, end - 0.5], [1.03, 1.03], color=colour(number), linewidth=3, solid_capstyle="butt",
+            transform=axes.get_xaxis_transform(), clip_on=False, label=f"{each.name} ({len(each.features)})",
+        )  # fmt: skip
+    axes.set_xlim(-0.5, len(order) - 0.5)
+    legend(figure, result.names)
+    axes.set_xlabel("positional features j")
+    bar = figure.colorbar(image, ax=axes, extend="max", pad=0.02, aspect=30)
+    bar.set_label("|d|")
+    return figure
+
+
+@styled
+def context_words(result: ContextWords) -> Figure:
+    """The most important context words of each class."""
+    shown = {name: words for name, words in result.top.items() if words}
+    heights = [len(words) for words in shown.values()]
+    figure = new_figure(0.4 + 0.14 * sum(heights) + 0.25 * len(heights))
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (name, words) in zip(panels, shown.items(), strict=True):
+        number = list(result.top).index(name)
+        axes.barh(range(len(words)), [each.importance[name] for each in words], 0.7, color=colour(number))
+        axes.set_yticks(range(len(words)), [each.word for each in words])
+        axes.set_ylim(len(words) - 0.4, -0.6)
+        axes.tick_params("y", length=0)
+        axes.set_title(name, loc="left")
+    panels[-1].set_xlabel("importance (mean |u| over the cluster)")
+    return figure
+
+
+@styled
+def contributions(result: Explanation) -> Figure:
+    """What each context word contributes to the score of the masked word."""
+    parts = result.contributions
+    figure, axes = new_axes(0.75 + 0.16 * len(parts))
+    values = [each.value for each in parts]
+    axes.barh(range(len(parts)), values, 0.7, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in values])
+    axes.axvline(0, color=INK, linewidth=0.6)
+    axes.set_yticks(range(len(parts)), [f"{each.word} ({_signed(each.position)})" for each in parts])
+    axes.set_ylim(len(parts) - 0.4, -0.6)
+    axes.tick_params("y", length=0)
+    score = f"{result.score:.2f}".replace("-", "−")
+    axes.set_title(f"{result.masked_word}: score {score}, probability {result.probability:.3f}", loc="left")
+    axes.set_xlabel("contribution to the score")
+    return figure
+
+
+def _curve(axes: Axes, positions: Sequence[int], values: Sequence[float], name: str, number: int) -> None:
+    """A line over positions that stops at the masked word and goes on behind it."""
+    middle = len(positions) // 2
+    gap = [*positions[:middle], 0, *positions[middle:]]
+    line(axes, gap, [*values[:middle], np.nan, *values[middle:]], name, number)
+
+
+def _position_axis(axes: Axes, positions: Sequence[int]) -> None:
+    ticks = _labelled(positions)
+    axes.set_xticks(ticks, [_signed(each) for each in ticks])
+    axes.axvline(0, color=INK, linewidth=0.6, linestyle=":")
+    axes.set_xlabel("position p")
+
+
+def _labelled(positions: Sequence[int]) -> list[int]:
+    """Positions that are named on an axis: all of a small window; of a large one the nearest, every fifth, the last."""
+    window = max(positions)
+    if window <= 5:
+        return list(positions)
+    step = 5 * -(-window // 25)
+    return [each for each in positions if abs(each) == 1 or each % step == 0]
+
+
+def _signed(number: int) -> str:
+    return f"{number:+d}".replace("-", "−")

@@ -1,0 +1,126 @@
+"""Figures of a search for hyperparameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posvec.extras import need
+from posvec.plots.style import INK, MARKS, colour, new_axes, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from posvec.search_results import SearchResult
+
+
+def study(result: SearchResult) -> dict[str, Figure]:
+    """Everything that there is to see in a search, by the name of its file."""
+    figures = {"history": history(result)}
+    if result.importance:
+        figures["importance"] = importance(result)
+    for text in result.space:
+        name = text.partition("=")[0]
+        figures[f"{next(iter(result.objectives))}-{name}".replace(":", "-")] = effect(result, name)
+    if len(result.objectives) > 1:
+        figures["front"] = front(result)
+    return figures
+
+
+@styled
+def history(result: SearchResult) -> Figure:
+    """The first objective of every trial, and the best so far."""
+    name, direction = next(iter(result.objectives.items()))
+    figure, axes = new_axes(2.1)
+    trials = [trial for trial in result.trials if trial.values]
+    numbers, values = [trial.number for trial in trials], [trial.values[name] for trial in trials]
+    best = np.maximum.accumulate(values) if direction == "maximize" else np.minimum.accumulate(values)
+    axes.step(numbers, best, where="post", color=colour(1), label="best so far")
+    axes.plot(numbers, values, MARKS[0], color=colour(0), label="trial")
+    pruned = [trial.number for trial in result.trials if trial.state == "pruned"]
+    if pruned:  # at the edge: there is no value of theirs to show
+        axes.plot(
+            pruned, [0.01] * len(pruned), "x", color=INK, transform=axes.get_xaxis_transform(), label="given up early"
+        )  # fmt: skip
+    axes.locator_params("x", integer=True)
+    axes.set_xlabel("trial")
+    axes.set_ylabel(_objective(name))
+    figure.legend(loc="outside upper center", ncols=3, handlelength=1.5)
+    return figure
+
+
+@styled
+def importance(result: SearchResult) -> Figure:
+    """How much each setting decides whether a trial is among the best."""
+    names = list(result.importance)
+    figure, axes = new_axes(0.55 + 0.2 * len(names))
+    axes.barh(range(len(names)), list(result.importance.values()), 0.7, color=colour(0))
+    axes.set_yticks(range(len(names)), [_setting(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params("y", length=0)
+    axes.set_xlabel("importance (PED-ANOVA)")
+    return figure
+
+
+@styled
+def effect(result: SearchResult, setting: str) -> Figure:
+    """The first objective against one setting, a mark for each trial, the best ones marked."""
+    name = next(iter(result.objectives))
+    figure, axes = new_axes(2.1)
+    trials = [trial for trial in result.trials if trial.values]
+    values = [trial.settings[setting] for trial in trials]
+    if any(value is None or isinstance(value, bool | str) for value in values):
+        choices = sorted(map(str, set(values)))
+        axes.set_xticks(range(len(choices)), choices, rotation=20 if len(choices) > 3 else 0)
+        axes.set_xlim(-0.5, len(choices) - 0.5)
+        places: list[float] = [choices.index(str(value)) for value in values]
+    else:
+        places = list(values)
+        if any(text.startswith(f"{setting}=") and text.endswith(":log") for text in result.space):
+            ticker = need("matplotlib.ticker", "plots")
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_locator(ticker.NullLocator())
+        else:
+            axes.locator_params("x", integer=all(isinstance(value, int) for value in values))
+    best = "best" if len(result.objectives) == 1 else "Pareto front"
+    for is_best in (False, True):
+        shown = [i for i, trial in enumerate(trials) if (trial.number in result.best) == is_best]
+        axes.plot(
+            [places[i] for i in shown], [trials[i].values[name] for i in shown], MARKS[is_best],
+            color=colour(is_best), markersize=5 if is_best else 3, label=best if is_best else "trial",
+        )  # fmt: skip
+    axes.set_xlabel(_setting(setting))
+    axes.set_ylabel(_objective(name))
+    figure.legend(loc="outside upper center", ncols=2, handlelength=1.5)
+    return figure
+
+
+@styled
+def front(result: SearchResult) -> Figure:
+    """Two objectives against each other; those that no other trial beats in all are joined."""
+    one, other = list(result.objectives)[:2]
+    figure, axes = new_axes(2.4)
+    trials = [trial.values for trial in result.trials if trial.values]
+    axes.plot(
+        [each[other] for each in trials], [each[one] for each in trials], MARKS[0], color=colour(0), label="trial"
+    )
+    best = sorted((result.trials[number].values for number in result.best), key=lambda values: values[other])
+    axes.plot(
+        [each[other] for each in best], [each[one] for each in best], marker=MARKS[1], markersize=5, color=colour(1),
+        label="Pareto front",
+    )  # fmt: skip
+    axes.set_xlabel(_objective(other))
+    axes.set_ylabel(_objective(one))
+    figure.legend(loc="outside upper center", ncols=2, handlelength=1.5)
+    return figure
+
+
+def _objective(name: str) -> str:
+    return {"seconds": "training time (s)", "similarity": "similarity (Spearman's ρ)"}.get(name, name.replace("_", " "))
+
+
+def _setting(name: str) -> str:
+    return {"window": "window size c", "positional_dim": "positional features D′"}.get(name, name)
