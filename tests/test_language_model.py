@@ -112,6 +112,23 @@ def test_every_token_is_predicted_once_from_the_one_before(tokens: int, batch: i
 # ---- the losses -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("softmax", ["full", "sampled"])
+@pytest.mark.parametrize("tie", [True, False])
+def test_gradients_of_trained_vectors_are_dense_and_those_of_pytorch(tie: bool, softmax: str) -> None:
+    network = make_network(freeze=False, tie=tie, softmax=softmax)
+    ids, targets = torch.tensor([[1, 3], [3, 2], [1, 6]]), torch.tensor([3, 2, 1, 6, 0, 0])
+    hidden, _ = network(ids)
+    network.loss(hidden, targets).backward()
+    measured = {name: weight.grad for name, weight in network.named_parameters()}
+    network.zero_grad()
+    outputs, _ = network.lstm(network.lookup[ids])
+    logits = outputs.flatten(0, 1) @ network.weight.T + network.bias
+    torch.nn.functional.cross_entropy(logits, targets).backward()
+    for name, weight in network.named_parameters():
+        assert measured[name].layout == torch.strided
+        torch.testing.assert_close(measured[name], weight.grad)
+
+
 @pytest.mark.parametrize("rows", [1, 64, 150])
 def test_cross_entropy_in_blocks_has_the_value_and_gradients_of_pytorchs(
     rows: int, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,8 @@ class Network(nn.Module):
             )
         self.config = config
         self.lookup = nn.Parameter(torch.zeros(words, dim), requires_grad=not config.freeze)
+        # The few rows that were read are added to the gradient of tied weights, which the output layer fills.
+        self._sparse = config.tie and config.softmax == "full"
         self.dropout = nn.Dropout(config.dropout)
         between = config.dropout if config.layers > 1 else 0.0
         self.lstm = nn.LSTM(dim + extra, config.hidden, config.layers, dropout=between)
@@ -66,7 +68,7 @@ class Network(nn.Module):
 
     def forward(self, ids: Tensor, extra: Tensor | None = None, state: State | None = None) -> tuple[Tensor, State]:
         """Hidden states as the output layer takes them, (steps * batch, D), of ids (steps, batch)."""
-        inputs = nn.functional.embedding(ids, self.lookup)
+        inputs = nn.functional.embedding(ids, self.lookup, sparse=self._sparse)
         if extra is not None:
             inputs = torch.cat([inputs, extra.to(inputs.dtype)], 2)
         hidden, state = self.lstm(self.dropout(inputs), state)

@@ -67,31 +67,41 @@ class _CrossEntropy(torch.autograd.Function):
         ignored = targets == IGNORED
         any_ignored = bool(ignored.any())
         hidden_gradient = torch.empty_like(hidden)
-        weight_gradient = torch.zeros_like(cast_weight) if ctx.needs_input_grad[1] else None
+        weight_gradient = torch.empty_like(cast_weight) if ctx.needs_input_grad[1] else None
         bias_gradient = torch.zeros_like(bias)
         total = torch.zeros((), dtype=torch.float64, device=hidden.device)
-        for rows in _blocks(len(hidden), len(weight)):
-            logits = torch.addmm(cast_bias, hidden[rows], cast_weight.t())
-            logs = torch.log_softmax(logits.float(), 1)
-            total -= _picked(logs, targets[rows]).sum(dtype=torch.float64)
-            gradient = logs.exp_()
-            gradient.scatter_add_(1, targets[rows, None].clamp(min=0), torch.full_like(gradient[:, :1], -1.0))
+        blocks = _blocks(len(hidden), len(weight))
+        # Memory that is asked for once: the system clears large pieces of it whenever it hands them out.
+        all_logits = hidden.new_empty(blocks[0].stop, len(weight))
+        all_shares = torch.empty_like(all_logits, dtype=torch.float32)
+        for rows in blocks:
+            logits, gradient = all_logits[: rows.stop - rows.start], all_shares[: rows.stop - rows.start]
+            torch.addmm(cast_bias, hidden[rows], cast_weight.t(), out=logits)
+            words = targets[rows, None].clamp(min=0)
+            torch.softmax(logits, 1, torch.float32, out=gradient)
+            # log sum exp(logits) = greatest logit - log of its share: no second pass of exp, and no share is 0.
+            losses = logits.amax(1).float() - gradient.amax(1).log() - logits.gather(1, words)[:, 0].float()
+            gradient.scatter_add_(1, words, gradient.new_full((len(gradient), 1), -1.0))
             if any_ignored:
+                losses = losses.masked_fill(ignored[rows], 0)
                 gradient[ignored[rows]] = 0
+            total += losses.sum(dtype=torch.float64)
             bias_gradient += gradient.sum(0)
-            gradient = gradient.to(dtype)
-            torch.mm(gradient, cast_weight, out=hidden_gradient[rows])
+            cast_gradient = gradient.to(dtype)
+            torch.mm(cast_gradient, cast_weight, out=hidden_gradient[rows])
             if weight_gradient is not None:
-                weight_gradient.addmm_(gradient.t(), hidden[rows])
+                first = rows.start == 0
+                torch.addmm(weight_gradient, cast_gradient.t(), hidden[rows], beta=int(not first), out=weight_gradient)
         ctx.gradients = hidden_gradient, weight_gradient, bias_gradient
-        ctx.count = count = len(targets) - ignored.sum()
-        return (total / count).to(torch.float32)
+        ctx.share = share = 1 / (len(targets) - int(ignored.sum()))
+        return (total * share).to(torch.float32)
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, bias = ctx.gradients
-        scale = outer[0] / ctx.count
-        return hidden * scale, None if weight is None else weight.float() * scale, bias * scale, None
+        ctx.gradients = None  # given away: autograd adds to a gradient in place if nobody else holds it
+        scale = outer[0] * ctx.share
+        return hidden.mul_(scale), None if weight is None else weight.float().mul_(scale), bias.mul_(scale), None
 
 
 def _blocks(rows: int, words: int) -> list[slice]:
