@@ -173,6 +173,21 @@ def test_runs_of_different_texts_are_not_compared(
         language_model.compare([runs[0], tmp_path / "cut"])
 
 
+def test_runs_of_one_name_that_are_not_seeds_of_one_another_are_not_compared(
+    posvec_command: Command, runs: list[Path], lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
+    longer, named = tmp_path / "longer", tmp_path / "named"
+    settings = {**SMALL, "epochs": 3, "dropout": 0.1}
+    language_model.train(lm_model, lm_data, longer, **settings)
+    ended = posvec_command("lm", "compare", *runs, longer)
+    assert ended.code == 1
+    assert f"{longer} and {runs[0]} are both named vectors, but differ in dropout, epochs; train" in ended.err
+    language_model.train(lm_model, lm_data, named, **settings, name="longer")
+    assert set(language_model.compare([*runs, named]).groups()) == {"vectors", "random", "longer"}
+    with pytest.raises(ConfigError, match="is named twice"):
+        language_model.compare([runs[0], runs[0].parent / "." / runs[0].name])
+
+
 # ---- together with a transformer -------------------------------------------------------------------------------------
 
 

@@ -64,7 +64,7 @@ class Comparison(Result):
 
 
 def compare(paths: Sequence[str | Path]) -> Comparison:
-    """The saved runs at ``paths``, which must be of the same texts."""
+    """The saved runs at ``paths``, which must be of the same texts, and those of one name alike but for their seeds."""
     runs = tuple(load_report(path) for path in paths)
     if not runs:
         raise ConfigError("there is nothing to compare; name at least one language model")
@@ -73,7 +73,26 @@ def compare(paths: Sequence[str | Path]) -> Comparison:
             raise ConfigError(f"{path} has not ended an epoch yet; go on with posvec lm resume {path}")
         if run.digest != runs[0].digest:
             raise ConfigError(f"{path} and {paths[0]} are of different texts, so their perplexities cannot be compared")
+    for number, (path, run) in enumerate(zip(paths, runs, strict=True)):
+        for earlier, other in zip(paths[:number], runs[:number], strict=True):
+            _check_seeds(path, run, earlier, other)
     return Comparison(runs)
+
+
+def _check_seeds(path: str | Path, run: LanguageModelReport, earlier: str | Path, other: LanguageModelReport) -> None:
+    """Raises if runs of one name are not seeds of one another, and their mean would mean nothing."""
+    if run.name != other.name:
+        return
+    if Path(path).resolve() == Path(earlier).resolve():
+        raise ConfigError(f"{path} is named twice; name each language model once")
+    settings, others = run.config.to_dict(), other.config.to_dict()
+    differing = [name for name in settings if name != "seed" and settings[name] != others[name]]
+    differing += ["transformer"] if run.transformer != other.transformer else []
+    if differing:
+        raise ConfigError(
+            f"{path} and {earlier} are both named {run.name}, but differ in {', '.join(differing)}; train one of them "
+            f"under another name (--name)"
+        )
 
 
 def _by_epoch(runs: Sequence[LanguageModelReport]) -> list[list[float]]:

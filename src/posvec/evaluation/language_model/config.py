@@ -32,7 +32,8 @@ class LanguageModelConfig:
     )
     samples: int = setting(1024, "words that a sampled softmax compares with")
     precision: Literal["float32", "bfloat16"] = setting(
-        "float32", "bfloat16: mixed precision, on a CPU in the output layer only"
+        "float32",
+        "bfloat16: mixed precision, on a CPU in the output layer only, and slow where the CPU has no bfloat16 itself",
     )
     epochs: int = setting(50, "passes over the training text")
     batch: int = setting(40, "stretches of text that are read side by side")
