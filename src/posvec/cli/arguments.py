@@ -74,19 +74,17 @@ def show_result(
 
     A file that cannot be written is refused before.
     """
+    from posvec import plots
+
     wanted = {path: draw for path, draw in (figures or {}).items() if path}
     for path in wanted:
-        from posvec.plots import check_format
-
-        check_format(path)
+        plots.check_format(path)
         refuse_existing(path, overwrite)
     if output:
         check_output_file(output, overwrite)
     result = measure()
     for path, draw in wanted.items():
-        from posvec.plots import save
-
-        save(draw(result), path)
+        plots.save(draw(result), path)
     if output:
         result.write(output)
     if as_json:
