@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # with matrices as small as these, more threads only wait for one another
 
 import posvec  # noqa: E402
 from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError  # noqa: E402

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # with matrices as small as these, more threads only wait for one another
 
 from posvec.errors import ConfigError, ModelError  # noqa: E402
 from posvec.evaluation import language_model  # noqa: E402
