@@ -1,6 +1,6 @@
 """What the machine gives at the moment: a virtual one may put two CPUs on one core for some seconds.
 
-    python benchmarks/machine.py     prints the probe a few times
+``python benchmarks/machine.py`` asks a few times.
 """
 
 from __future__ import annotations
