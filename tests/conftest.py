@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -18,6 +19,10 @@ from posvec.config import make_config
 from posvec.model import Model
 from posvec.subwords import build_rows
 from posvec.vocabulary import Vocabulary
+
+# How long an example takes says more about what else the machine does than about posvec.
+hypothesis.settings.register_profile("posvec", deadline=None)
+hypothesis.settings.load_profile("posvec")
 
 # Small enough for many trainings a second, and with one thread the same bytes every time.
 SETTINGS: dict[str, Any] = {

@@ -43,7 +43,7 @@ def slowly(text: str, vocabulary: Vocabulary) -> list[list[int]]:
 
 
 @given(st.text("abcİΣ \n\r.😀", min_size=1), st.integers(1, 3))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_are_those_of_a_slow_encoder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, threads: int
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import posvec
@@ -66,7 +66,6 @@ TOKENIZERS = {name: make_tokenizer(["a"], name) for name in ("word", "whitespace
 
 
 @pytest.mark.parametrize("name", ["word", "whitespace"])
-@settings(deadline=None)
 @given(text=st.text(st.characters(codec="utf-8", max_codepoint=0x52F, exclude_characters="\n")))
 def test_it_finds_the_words_that_posvec_finds(name, text):
     expected = re.findall(r"\w+", text.lower()) if name == "word" else text.split()
@@ -86,7 +85,6 @@ def test_of_all_characters_python_and_the_library_know_it_takes_the_same_for_par
         assert {c for word, _ in cut.pre_tokenize_str(" ".join(known)) for c in word} == expected
 
 
-@settings(deadline=None)
 @given(text=st.text("aΑΣ'.1א\u0300 :ʰªͅ\xadς_Bİ"))
 def test_capital_sigma_lowers_as_in_python(text):
     assert _normalized(TOKENIZERS["word"], text) == text.lower()

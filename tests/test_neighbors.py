@@ -30,7 +30,7 @@ def test_ties_across_the_cut_go_to_the_more_frequent_words():
     excluded=st.integers(0, 8),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_blocks_find_what_sorting_all_scores_finds(queries, rows, topn, kinds, excluded, seed):
     draw = np.random.default_rng(seed)
     scores = draw.integers(kinds, size=(queries, rows)).astype(np.float32)  # few kinds: many ties

@@ -31,7 +31,7 @@ def test_word_is_findall_of_the_lower_case_line(lines: list[str]) -> None:
 
 
 @given(st.lists(LINES, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whitespace_is_str_split(lines: list[str]) -> None:
     text = "".join(line + "\n" for line in lines)
     assert get_tokenizer("whitespace").split(text.encode()) == [line.split() for line in lines]

@@ -67,7 +67,7 @@ MARKUP = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(MARKUP), max_size=40).map("".join))
 def test_any_markup_gives_clean_lines(markup: str) -> None:
     for line in plain_paragraphs(markup):
