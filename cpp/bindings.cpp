@@ -131,14 +131,15 @@ template <class Real> class Trainer {
     }
 
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
-              std::uint64_t end, std::uint64_t seed, double validation, bool held_out) const {
+              std::uint64_t end, std::uint64_t seed, double validation, bool held_out, std::uint64_t first_line) const {
         require(begin <= end && end + 1 <= lines.shape(0), "no such lines");
         for (std::uint64_t line = begin; line < end; line++)
             require(lines.data()[line] <= lines.data()[line + 1], "lines are not in order");
         require(lines.data()[end] <= ids.shape(0), "lines do not fit ids");
         const Lexicon lexicon{static_cast<std::uint32_t>(output.shape(0)), keep.data(), alias_probability.data(),
                               alias.data()};
-        work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out}, seed);
+        work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out, first_line},
+                          seed);
     }
 
     std::uint32_t negatives() const { return options.negatives; }
@@ -147,9 +148,10 @@ template <class Real> class Trainer {
     std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
                                                            Ids<std::uint64_t> lines, std::uint64_t begin,
                                                            std::uint64_t end, double lr, std::uint64_t seed,
-                                                           double validation, bool held_out) const {
+                                                           double validation, bool held_out,
+                                                           std::uint64_t first_line) const {
         nb::gil_scoped_release release;
-        draw(work, ids, lines, begin, end, seed, validation, held_out);
+        draw(work, ids, lines, begin, end, seed, validation, held_out, first_line);
         const Scratch<Real> scratch = work.scratch(options, static_cast<std::uint32_t>(output.shape(0)));
         const Tables<Real> tables{input.data(), output.data(), positional.data(), positional.shape(1)};
         TrainFunction<Real> function;
@@ -219,13 +221,14 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
              nb::arg("row_begin"), nb::arg("rows"), nb::arg("keep"), nb::arg("alias_probability"), nb::arg("alias"),
              nb::arg("options"), nb::arg("cpu") = "")
         .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
-             nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false)
+             nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false,
+             nb::arg("first_line") = 0)
         .def(
             "draw",
             [](const Trainer<Real> &self, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
-               std::uint64_t end, std::uint64_t seed, double validation, bool held_out) {
+               std::uint64_t end, std::uint64_t seed, double validation, bool held_out, std::uint64_t first_line) {
                 Workspace<Real> work;
-                self.draw(work, ids, lines, begin, end, seed, validation, held_out);
+                self.draw(work, ids, lines, begin, end, seed, validation, held_out, first_line);
                 const Stretch &stretch = work.stretch;
                 nb::dict drawn;
                 drawn["word"] = copied(stretch.word);
@@ -237,7 +240,7 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
                 return drawn;
             },
             nb::arg("ids"), nb::arg("lines"), nb::arg("begin"), nb::arg("end"), nb::arg("seed"),
-            nb::arg("validation") = 0.0, nb::arg("held_out") = false);
+            nb::arg("validation") = 0.0, nb::arg("held_out") = false, nb::arg("first_line") = 0);
 }
 
 }  // namespace

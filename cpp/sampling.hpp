@@ -53,11 +53,12 @@ struct Lexicon {
 // A share of lines is held out for validation: which ones depends on the line's number alone.
 struct HeldOut {
     double share = 0;
-    bool wanted = false;  // draw the held-out lines rather than the others
+    bool wanted = false;           // draw the held-out lines rather than the others
+    std::uint64_t first_line = 0;  // the number of line 0, where the lines are a part of a corpus
 
     bool skips(std::uint64_t line) const {
         if (share <= 0) return wanted;
-        const bool held_out = static_cast<double>(Random::mix(line + 1) >> 11) * 0x1p-53 < share;
+        const bool held_out = static_cast<double>(Random::mix(first_line + line + 1) >> 11) * 0x1p-53 < share;
         return held_out != wanted;
     }
 };

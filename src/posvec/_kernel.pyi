@@ -91,6 +91,7 @@ class Trainer:
         seed: int,
         validation: float = 0.0,
         held_out: bool = False,
+        first_line: int = 0,
     ) -> tuple[int, int, float]: ...
     def draw(
         self,
@@ -101,6 +102,7 @@ class Trainer:
         seed: int,
         validation: float = 0.0,
         held_out: bool = False,
+        first_line: int = 0,
     ) -> dict[str, NDArray[np.uint32]]: ...
 
 def mean_rows(

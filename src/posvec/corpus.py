@@ -14,7 +14,16 @@ from posvec._kernel import find_invalid_utf8
 from posvec.cache import digest_of
 from posvec.config import TextConfig
 from posvec.errors import CorpusError
-from posvec.files import file_digest, file_identity, find_files, names_files, read_blocks, reading
+from posvec.files import (
+    file_digest,
+    file_identity,
+    find_files,
+    is_compressed,
+    names_files,
+    read_blocks,
+    read_lines,
+    reading,
+)
 from posvec.spooling import spool_sentences, spool_stream, spool_tokenized
 
 Source = Union[str, Path, Iterable[str | Path], Iterable[Sequence[str]], "Corpus"]
@@ -77,7 +86,7 @@ class Corpus:
         self.paths: list[str] = []
         """Where to find the same text again: the absolute paths of its files, or none if it is not all in files."""
         if all(isinstance(part, _File) for part in parts):
-            self.paths = [str(Path(part.name).absolute()) for part in parts]
+            self.paths = [str(part.path) for part in parts if isinstance(part, _File)]
         self._parts = parts
         if not self.size_hint:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
@@ -89,12 +98,9 @@ class Corpus:
         """
         done, empty = 0, True
         for part in self._parts:
-            offset = 0
-            for chunk in whole_lines(part.blocks(_sharer(progress, done, self.size_hint))):
-                text = chunk.removeprefix(_BOM) if offset == 0 and part.may_have_bom else chunk
-                yield self._checked(text, part, offset + len(chunk) - len(text))
-                offset += len(chunk)
-            empty = empty and offset == 0
+            for chunk in piece_chunks(part, self.errors, _sharer(progress, done, self.size_hint)):
+                empty = False
+                yield chunk
             done += part.size
         if empty:
             raise CorpusError(f"there is no text in {self.name}: it is empty; give a source that has some")
@@ -105,6 +111,11 @@ class Corpus:
         """The text of each line, without its end."""
         for chunk in self.chunks():
             yield from chunk.decode().removesuffix("\n").split("\n")
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """The same text in pieces of about ``size`` bytes, one after the other, to be read by other processes."""
+        for part in self._parts:
+            yield from part.pieces(size)
 
     def check_unchanged(self) -> None:
         """Raises if a file is no longer what it was when the corpus was opened."""
@@ -125,39 +136,57 @@ class Corpus:
     def __repr__(self) -> str:
         return f"<Corpus {self.name}>"
 
-    def _checked(self, text: bytes, part: _Part, offset: int) -> bytes:
-        bad = find_invalid_utf8(text)
-        if bad < 0:
-            return text
-        if self.errors == "replace":
-            # Whole lines, so that no character is cut: the same as decoding all of the file at once.
-            return text.decode("utf-8", "replace").encode()
-        line = _line_number(part, offset + bad)
-        raise CorpusError(
-            f"{part.name} is not UTF-8 in line {line:,}; convert it, or "
-            f"use errors='replace' (--errors replace) to go on"
-        )
+
+class Piece(Protocol):
+    """Whole lines of one file of a corpus."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def may_have_bom(self) -> bool: ...
+    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]: ...
+    def lines_before(self) -> int: ...
 
 
-class _Part(Protocol):
+class _Part(Piece, Protocol):
     """One file of a corpus."""
 
-    name: str
     size: int
-    may_have_bom: bool
 
     @property
     def digest(self) -> str: ...
-    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]: ...
+    def pieces(self, size: int) -> Iterator[Piece]: ...
     def check_unchanged(self) -> None: ...
     def close(self) -> None: ...
+
+
+def piece_chunks(piece: Piece, errors: str, report: Callable[[int], None] = lambda read: None) -> Iterator[bytes]:
+    """UTF-8 bytes of whole lines of a piece, without what may mark its beginning."""
+    offset = 0
+    for chunk in whole_lines(piece.blocks(report)):
+        text = chunk.removeprefix(_BOM) if offset == 0 and piece.may_have_bom else chunk
+        yield _checked(text, errors, piece, offset + len(chunk) - len(text))
+        offset += len(chunk)
+
+
+def _checked(text: bytes, errors: str, piece: Piece, offset: int) -> bytes:
+    bad = find_invalid_utf8(text)
+    if bad < 0:
+        return text
+    if errors == "replace":
+        # Whole lines, so that no character is cut: the same as decoding all of the file at once.
+        return text.decode("utf-8", "replace").encode()
+    line = piece.lines_before() + _line_number(piece, offset + bad)
+    raise CorpusError(
+        f"{piece.name} is not UTF-8 in line {line:,}; convert it, or use errors='replace' (--errors replace) to go on"
+    )
 
 
 class _File:
     may_have_bom = True
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # which other processes find too
         self.name = str(path)
         self._identity = file_identity(path)
         self.size = self._identity[0]
@@ -166,12 +195,36 @@ class _File:
     def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
         return read_blocks(self.path, report)
 
+    def pieces(self, size: int) -> Iterator[Piece]:
+        if is_compressed(self.path):  # which can only be read from its beginning
+            yield self
+            return
+        for begin in range(0, self.size, size):
+            yield FilePiece(self, begin, min(begin + size, self.size))
+
+    def lines_before(self) -> int:
+        return 0
+
     def check_unchanged(self) -> None:
         if file_identity(self.path) != self._identity:
             raise CorpusError(f"{self.path} was changed while it was read; start again once it is complete")
 
     def close(self) -> None:
         pass
+
+
+class FilePiece:
+    """The lines of a plain file that begin in a range of its bytes."""
+
+    def __init__(self, file: _File, begin: int, end: int) -> None:
+        self.file, self.begin, self.end = file, begin, end
+        self.name, self.may_have_bom = file.name, begin == 0
+
+    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
+        return read_lines(self.file.path, self.begin, self.end)
+
+    def lines_before(self) -> int:
+        return sum(block.count(b"\n") for block in read_lines(self.file.path, 0, self.begin)) if self.begin else 0
 
 
 def _as_paths(source: Source) -> list[str | Path] | None:
@@ -231,10 +284,10 @@ def _sharer(progress: Progress | None, done: int, size: int) -> Callable[[int], 
     return lambda read: progress(min(1.0, (done + read) / size))
 
 
-def _line_number(part: _Part, offset: int) -> int:
-    """Which line of the part the byte is in: counted only now, when something is wrong with it."""
+def _line_number(piece: Piece, offset: int) -> int:
+    """Which line of the piece the byte is in: counted only now, when something is wrong with it."""
     line = 1
-    for block in part.blocks(lambda read: None):
+    for block in piece.blocks(lambda read: None):
         line += block[:offset].count(b"\n")
         offset -= len(block)
         if offset <= 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,11 @@ from posvec.parallel import map_in_order
 from posvec.tokenizers import get_tokenizer, tokenizer_version
 from posvec.vocabulary import Vocabulary
 
-__all__ = ["CacheEntry", "EncodedCorpus", "cache_entries", "clear_cache", "encode"]
+__all__ = ["CacheEntry", "EncodedCorpus", "Stretch", "cache_entries", "clear_cache", "encode"]
+
+# Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
+# smoothly and Ctrl-C is answered at once.
+_STRETCH = 20_000
 
 _VERSION = 1
 _IDS = "ids.u32"
@@ -46,6 +50,48 @@ class EncodedCorpus:
         """How many lines there are."""
         return len(self.lines) - 1
 
+    @property
+    def stretches(self) -> int:
+        """How many stretches there are: whole lines of about as many tokens as are trained in one go."""
+        return len(self._starts) - 1
+
+    def stretch(self, place: int) -> Stretch:
+        begin, end = self._starts[place : place + 2].tolist()
+        return Stretch(self.ids, self.lines, begin, end, int(self.lines[begin]))
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """The lines at which stretches begin, and the number of lines."""
+        inner = np.searchsorted(self.lines, stretch_targets(self.tokens))
+        return np.unique(np.concatenate([[0], inner, [len(self)]]))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Lines ``begin`` to ``end - 1`` of some that are at hand."""
+
+    ids: NDArray[np.uint32]
+    lines: NDArray[np.uint64]
+    begin: int
+    end: int
+    tokens_before: int
+    """In the corpus."""
+    first_line: int = 0
+    """The number in the corpus of the first line at hand."""
+
+
+def stretch_targets(tokens: int) -> NDArray[np.uint64]:
+    """The tokens of a corpus behind which the first line that begins is the first of a stretch."""
+    size = min(_STRETCH, max(500, tokens // 500))
+    return np.arange(size, tokens, size, dtype=np.uint64)
+
+
+def encoded_digest(corpus: Corpus, vocabulary: Vocabulary) -> str:
+    """Identifies input, tokenizer and vocabulary."""
+    return digest_of(
+        _VERSION, corpus.digest, tokenizer_version(corpus.tokenizer), corpus.errors, len(vocabulary), vocabulary.digest
+    )
+
 
 def encode(
     corpus: Corpus,
@@ -58,9 +104,7 @@ def encode(
 
     The lines keep their order whatever the number of threads. ``cache`` is the folder to use in place of the usual one.
     """
-    digest = digest_of(
-        _VERSION, corpus.digest, tokenizer_version(corpus.tokenizer), corpus.errors, len(vocabulary), vocabulary.digest
-    )
+    digest = encoded_digest(corpus, vocabulary)
     path = (cache or cache_folder()) / "encoded" / digest
     meta = read_meta(path)
     if meta is not None:

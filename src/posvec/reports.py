@@ -49,6 +49,23 @@ class EpochReport:
 
 
 @dataclass(frozen=True)
+class ClusterReport:
+    """What it took to train on several workers, since training began or was last resumed."""
+
+    workers: int
+    rounds: int
+    """Between which the workers exchange what they have learnt."""
+    bytes_sent: int
+    """By all workers together; on one machine through shared memory."""
+    seconds_waited: float
+    """That a worker did not train while others did or rows were exchanged; mean over the workers."""
+    staleness: tuple[int, int]
+    """The words that others train between two exchanges of the rows that change most, and of those that do least."""
+    replaced: int
+    """Workers that died."""
+
+
+@dataclass(frozen=True)
 class TrainingReport:
     """What was trained, how long it took and how well it fits."""
 
@@ -68,6 +85,7 @@ class TrainingReport:
     epochs: tuple[EpochReport, ...]
     before: Preparation = Preparation()
     stopped_early: bool = False
+    cluster: ClusterReport | None = None
 
     @property
     def words_per_second(self) -> float:
@@ -86,7 +104,8 @@ class TrainingReport:
     def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
         epochs = tuple(EpochReport(**epoch) for epoch in values["epochs"])
         before = Preparation(**values["before"])
-        return TrainingReport(config=config, **{**values, "epochs": epochs, "before": before})
+        cluster = ClusterReport(**values["cluster"]) if values.get("cluster") else None
+        return TrainingReport(config=config, **{**values, "epochs": epochs, "before": before, "cluster": cluster})
 
 
 @dataclass(frozen=True)

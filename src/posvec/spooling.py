@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import IO, Any
 
@@ -49,11 +50,42 @@ class Spool:
             report(start)
             yield block
 
+    def pieces(self, size: int) -> Iterator[SpoolPiece]:
+        """Copies: what has no name cannot be read by other processes."""
+        lines, held = 0, b""
+        for block in self.blocks(lambda read: None):
+            held += block
+            if len(held) >= size and (cut := held.rfind(b"\n") + 1):
+                yield (piece := SpoolPiece(self.name, held[:cut], self.may_have_bom and not lines, lines))
+                lines, held = lines + piece.text.count(b"\n"), held[cut:]
+        if held:
+            yield SpoolPiece(self.name, held, self.may_have_bom and not lines, lines)
+
+    def lines_before(self) -> int:
+        return 0
+
     def check_unchanged(self) -> None:
         """Nobody else can get at it."""
 
     def close(self) -> None:
         self._file.close()
+
+
+@dataclass(frozen=True)
+class SpoolPiece:
+    """Some lines of a spool."""
+
+    name: str
+    text: bytes
+    may_have_bom: bool
+    lines: int
+    """Before it."""
+
+    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
+        yield self.text
+
+    def lines_before(self) -> int:
+        return self.lines
 
 
 def spool_stream(name: str, stream: IO[bytes]) -> Spool:

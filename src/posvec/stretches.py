@@ -5,29 +5,62 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from posvec import _kernel
 from posvec.config import Config
-from posvec.encoding import EncodedCorpus
+from posvec.encoding import Stretch
 from posvec.environment import cpu_level
 from posvec.model import Model
+from posvec.parallel import thread_count
+from posvec.reports import ClusterReport
 from posvec.tables import kernel_view
 
-# Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
-# smoothly and Ctrl-C is answered at once.
-_STRETCH = 20_000
+
+class Text(Protocol):
+    """A corpus that is encoded and cut into stretches, wherever it is."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def in_vocabulary(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def stretches(self) -> int: ...
+    def stretch(self, place: int) -> Stretch: ...
+    def __len__(self) -> int: ...
+
+
+class Work(Protocol):
+    """Stretches that are being trained, or lines held out that are being scored, by whoever does so."""
+
+    next: int
+    """The first stretch that was not taken."""
+
+    def __enter__(self) -> Work: ...
+    def __exit__(self, *_: object) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+    def results(self) -> Iterator[tuple[int, int, float]]: ...
+
+
+class Crew(Protocol):
+    """Those who train stretches: threads of this process, or workers of a cluster."""
+
+    @property
+    def threads(self) -> int: ...
+    @property
+    def cluster(self) -> ClusterReport | None: ...
+    def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work: ...
 
 
 class Stretches:
     """The lines of a corpus in stretches, and the model that is trained on them; numbered over all epochs."""
 
-    def __init__(self, model: Model, corpus: EncodedCorpus) -> None:
+    def __init__(self, model: Model, corpus: Text) -> None:
         self.config = model.config
         self.corpus = corpus
-        self.starts = _starts(corpus)
         input_vectors, output_vectors = model.trained_tables()
         self._trainer = _kernel.Trainer(
             kernel_view(input_vectors),
@@ -41,26 +74,36 @@ class Stretches:
             cpu_level(),
         )
 
-    @property
-    def per_epoch(self) -> int:
-        return len(self.starts) - 1
-
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> tuple[int, int, float]:
         """One stretch of lines, numbered over all epochs: tokens read, masked words and the sum of their losses."""
-        epoch, place = divmod(number, self.per_epoch)
-        begin, end = int(self.starts[place]), int(self.starts[place + 1])
-        share = (epoch + int(self.corpus.lines[begin]) / self.corpus.tokens) / self.config.training.epochs
+        epoch, place = divmod(number, self.corpus.stretches)
+        lines = self.corpus.stretch(place)
+        share = (epoch + lines.tokens_before / self.corpus.tokens) / self.config.training.epochs
         return self._trainer.train(
             workspace,
-            self.corpus.ids,
-            self.corpus.lines,
-            begin,
-            end,
+            lines.ids,
+            lines.lines,
+            lines.begin,
+            lines.end,
             0.0 if held_out else learning_rate(self.config, share),
             _stretch_seed(self.config.training.seed, -1 - number if held_out else number),
             self.config.training.validation,
             held_out,
+            lines.first_line,
         )
+
+
+class Threads:
+    """Those of this process."""
+
+    cluster = None
+
+    def __init__(self, model: Model, corpus: Text) -> None:
+        self.threads = thread_count(model.config.training.threads)
+        self._stretches = Stretches(model, corpus)
+
+    def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work:
+        return Burst(self._stretches, first, end, self.threads, held_out, interrupted)
 
 
 class Burst:
@@ -152,13 +195,6 @@ def kernel_options(config: Config) -> _kernel.Options:
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
     return options
-
-
-def _starts(corpus: EncodedCorpus) -> NDArray[np.int64]:
-    """The lines at which stretches begin, and the number of lines: whole lines of about ``_STRETCH`` tokens."""
-    size = min(_STRETCH, max(500, corpus.tokens // 500))
-    inner = np.searchsorted(corpus.lines, np.arange(size, corpus.tokens, size, dtype=np.uint64))
-    return np.unique(np.concatenate([[0], inner, [len(corpus)]]))
 
 
 def _stretch_seed(seed: int, number: int) -> int:

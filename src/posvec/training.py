@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from posvec.config import Config
-from posvec.encoding import EncodedCorpus
 from posvec.errors import CorpusError, TrainingError
 from posvec.interruption import interruption
 from posvec.model import Model
-from posvec.parallel import thread_count
 from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
-from posvec.stretches import Burst, Stretches, learning_rate
+from posvec.stretches import Crew, Text, Threads, Work, learning_rate
 
 # Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
@@ -42,16 +40,19 @@ class StopTraining(Exception):
 
 def train(
     model: Model,
-    corpus: EncodedCorpus,
+    corpus: Text,
     callbacks: Sequence[Callback] = (),
     checkpoint: Callable[[TrainingState], None] | None = None,
+    crew: Crew | None = None,
 ) -> TrainingReport:
     """Train a model in place, by its own configuration; from where it stands if it was interrupted.
+
+    The ``crew`` does it, by default threads of this process.
 
     ``checkpoint`` is called with the state of training every ``checkpoint_minutes`` and on Ctrl-C, while no thread
     trains; it saves the model. Ctrl-C then raises KeyboardInterrupt, and a second one does so without saving.
     """
-    return _Run(model, corpus, callbacks, checkpoint).run()
+    return _Run(model, corpus, callbacks, checkpoint, crew or Threads(model, corpus)).run()
 
 
 def overflow_advice(config: Config) -> str:
@@ -91,17 +92,17 @@ class _Run:
     def __init__(
         self,
         model: Model,
-        corpus: EncodedCorpus,
+        corpus: Text,
         callbacks: Sequence[Callback],
         checkpoint: Callable[[TrainingState], None] | None,
+        crew: Crew,
     ) -> None:
         self.config = model.config
         self.corpus = corpus
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.threads = thread_count(self.config.training.threads)
+        self.crew = crew
         self.vocabulary = len(model.vocabulary)
-        self.stretches = Stretches(model, corpus)
         self.all_epochs = _Tally()
         self.epoch = _Tally()
         self.recent: deque[tuple[int, float]] = deque(maxlen=200)  # of which the loss shown is the mean
@@ -132,9 +133,10 @@ class _Run:
             lines=len(self.corpus),
             tokens=self.corpus.tokens,
             vocabulary=self.vocabulary,
-            threads=self.threads,
+            threads=self.crew.threads,
             epochs=tuple(self.epochs),
             stopped_early=stopped_early,
+            cluster=self.crew.cluster,
         )
 
     def _train_epochs(self) -> bool:
@@ -153,17 +155,17 @@ class _Run:
         return False
 
     def _train_epoch(self) -> None:
-        end = (len(self.epochs) + 1) * self.stretches.per_epoch
+        end = (len(self.epochs) + 1) * self.corpus.stretches
         while self.next_stretch < end:
-            with self._burst(self.next_stretch, end) as burst:
-                self._follow(burst)
-            self.next_stretch = burst.next
+            with self._work(self.next_stretch, end) as work:
+                self._follow(work)
+            self.next_stretch = work.next
             self._heed_interruption()
             if self.next_stretch < end:
                 self._save()
 
-    def _burst(self, first: int, end: int, held_out: bool = False) -> Burst:
-        return Burst(self.stretches, first, end, self.threads, held_out, lambda: self.interrupted)
+    def _work(self, first: int, end: int, held_out: bool = False) -> Work:
+        return self.crew.work(first, end, held_out, lambda: self.interrupted)
 
     def _interrupt(self) -> None:
         if self.interrupted:
@@ -175,11 +177,11 @@ class _Run:
             self._save()
             raise KeyboardInterrupt
 
-    def _follow(self, burst: Burst) -> None:
-        """Count what the threads of a burst have done until it ends; end it when a checkpoint is due."""
+    def _follow(self, work: Work) -> None:
+        """Count what was done until the work ends; end it when a checkpoint is due."""
         started, seconds, epoch_seconds = time.monotonic(), self.seconds, self.epoch_seconds
         minutes = self.config.training.checkpoint_minutes
-        for result in burst.results():
+        for result in work.results():
             now = time.monotonic()
             self.seconds = seconds + now - started
             self.epoch_seconds = epoch_seconds + now - started
@@ -189,12 +191,12 @@ class _Run:
                 for callback in self.callbacks:
                     callback.on_block(progress)
             except StopTraining:
-                burst.close()
-                for rest in burst.results():  # of the stretches that were under way
+                work.close()
+                for rest in work.results():  # of the stretches that were under way
                     self._count(*rest)
                 raise
             if self.checkpoint and minutes and now - self.saved > 60 * minutes:
-                burst.stop()
+                work.stop()
 
     def _count(self, words: int, masked_words: int, loss: float) -> None:
         mean = loss / max(1, masked_words)
@@ -220,8 +222,8 @@ class _Run:
         if not self.config.training.validation:
             return None
         tally = _Tally()
-        with self._burst(0, self.stretches.per_epoch, held_out=True) as burst:
-            for result in burst.results():
+        with self._work(0, self.corpus.stretches, held_out=True) as work:
+            for result in work.results():
                 tally.add(*result)
         self._heed_interruption()
         if not tally.masked_words:
