@@ -10,8 +10,9 @@ import zlib
 from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
+from posvec.addresses import Address, is_address
 from posvec.errors import CorpusError
 
 BLOCK = 4 << 20
@@ -20,7 +21,9 @@ _COMPRESSED_BLOCK = 64 << 10
 
 
 def names_files(path: str | Path) -> bool:
-    """Whether there is such a file or folder, readable or not, or the pattern matches one."""
+    """Whether there is such a file or folder, readable or not, or the pattern matches one; addresses always do."""
+    if is_address(path):
+        return True
     try:
         return _exists(path) or bool(_matches(str(path)))
     except PermissionError:
@@ -30,7 +33,12 @@ def names_files(path: str | Path) -> bool:
 
 
 def find_files(path: str | Path) -> list[Path]:
-    """The file; or the regular files of a folder and those below it, sorted, without hidden ones; or of a pattern."""
+    """The file; or the regular files of a folder and those below it, sorted, without hidden ones; or of a pattern.
+
+    Those at an address are :class:`posvec.addresses.Address`, which does what is asked of such paths.
+    """
+    if is_address(path):
+        return _find_elsewhere(str(path))
     with reading(Path(path)):
         exists = _exists(path)
     if not exists:
@@ -83,6 +91,21 @@ def read_blocks(path: Path, report: Callable[[int], None]) -> Iterator[bytes]:
                 yield block
 
 
+def read_lines(path: Path, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of those lines of a plain file that begin at its bytes ``begin`` to ``end - 1``."""
+    with reading(path), path.open("rb") as raw:
+        if begin:
+            raw.seek(begin - 1)
+            raw.readline()  # the end of a line that began before
+        while (left := end - raw.tell()) > 0:
+            block = raw.read(min(BLOCK, left))
+            if not block:
+                return  # the file was cut short, which its reader finds out
+            if left <= BLOCK and not block.endswith(b"\n"):
+                block += raw.readline()
+            yield block
+
+
 class reading:
     """Turns what goes wrong with a file while it is read into a sentence that names it."""
 
@@ -113,6 +136,13 @@ def _tells_damage(error: BaseException | None) -> bool:
         return error.errno is None  # how bz2 says it
     # ZstdError by its name: zstandard is imported only by those who need it.
     return isinstance(error, (EOFError, zlib.error, lzma.LZMAError)) or type(error).__name__ == "ZstdError"
+
+
+def _find_elsewhere(address: str) -> list[Path]:
+    files = Address(address).files()
+    if not files:
+        raise CorpusError(f"no file is at {address}; check the address")
+    return cast("list[Path]", files)
 
 
 def _exists(path: str | Path) -> bool:

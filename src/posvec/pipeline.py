@@ -13,15 +13,17 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from posvec.addresses import is_address
 from posvec.config import Config, make_config
 from posvec.corpus import Corpus, Source, open_corpus
 from posvec.datasets import DATASETS, Quiet, corpus_path, dataset, is_fetchable
 from posvec.datasets import Display as FetchingDisplay
-from posvec.encoding import EncodedCorpus, encode
+from posvec.engine import Engine, ThisMachine
 from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
 from posvec.reports import Preparation, TrainingState
 from posvec.storage import check_output
+from posvec.stretches import Text
 from posvec.training import Callback, overflow_advice
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
@@ -46,6 +48,7 @@ def train(
     tokenizer: Callable[[str], Sequence[str]] | str | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
+    engine: Engine | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on a corpus.
@@ -54,6 +57,7 @@ def train(
     ``model``: general, subword, positional or constrained; ``preset`` and ``settings`` change the defaults of
     :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder for the model, and for checkpoints while it
     trains. ``vocabulary``: one counted before. ``start``: a model to train further; its vocabulary grows by new words.
+    ``engine``: what counts, encodes and trains, by default this machine; see :mod:`posvec.distributed`.
     """
     custom = tokenizer if callable(tokenizer) else None
     if tokenizer is not None and custom is None:
@@ -75,8 +79,8 @@ def train(
         check_output(output, overwrite)
     display = display or Silent()
     with open_source(corpus, config, custom, display) as opened:
-        created, encoded, before = prepare(opened, config, display, given, base)
-        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite)
+        created, encoded, before = prepare(opened, config, display, given, base, engine)
+        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, engine)
 
 
 def resume(
@@ -87,6 +91,7 @@ def resume(
     tokenizer: Callable[[str], Sequence[str]] | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
+    engine: Engine | None = None,
 ) -> Model:
     """Go on with training that was interrupted, from the checkpoint in the model's folder.
 
@@ -98,8 +103,8 @@ def resume(
     state = model.state
     if state is None:
         raise ModelError(
-            f"training of {Path(path)} is complete, there is nothing to resume; to train it further on more text, use "
-            f"posvec train --start {Path(path)}"
+            f"training of {path} is complete, there is nothing to resume; to train it further on more text, use "
+            f"posvec train --start {path}"
         )
     if threads is not None:
         model.config = model.config.replace(threads=threads)
@@ -107,14 +112,14 @@ def resume(
         corpus = _sources(state, path)
     display = display or Silent()
     with open_source(corpus, model.config, tokenizer, display) as opened:
-        encoded = _encode(opened, model.vocabulary, model.config, display)
+        encoded = _encode(opened, model.vocabulary, model.config, display, engine or ThisMachine())
         if encoded.digest != state.corpus:
             raise ModelError(
-                f"the corpus {opened.name} has changed since training of {Path(path)} was interrupted; restore it, or "
+                f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, or "
                 f"train a new model"
             )
         callbacks = [display, *callbacks]
-        return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, overwrite=True)
+        return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, engine)
 
 
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
@@ -122,7 +127,7 @@ def count(corpus: Source, config: Config | None = None, display: Display | None 
     config = config or Config()
     display = display or Silent()
     with open_source(corpus, config, None, display) as opened:
-        return _vocabulary(opened, config, None, None, display)
+        return _vocabulary(opened, config, None, None, display, ThisMachine())
 
 
 def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
@@ -166,11 +171,12 @@ def prepare(
     display: Display | None = None,
     given: Vocabulary | None = None,
     base: Model | None = None,
-) -> tuple[Model, EncodedCorpus, Preparation]:
+    engine: Engine | None = None,
+) -> tuple[Model, Text, Preparation]:
     """A model with initial values, or ``base`` with new words, and the text to train it on; all but training."""
-    display = display or Silent()
-    counting, words = _timed(lambda: _vocabulary(corpus, config, given, base, display))
-    encoding, encoded = _timed(lambda: _encode(corpus, words, config, display))
+    display, engine = display or Silent(), engine or ThisMachine()
+    counting, words = _timed(lambda: _vocabulary(corpus, config, given, base, display, engine))
+    encoding, encoded = _timed(lambda: _encode(corpus, words, config, display, engine))
     if not encoded.in_vocabulary:
         raise CorpusError(f"no word of {corpus.name} is in the vocabulary; count the words of this corpus instead")
     _return_freed_memory()
@@ -180,12 +186,13 @@ def prepare(
 
 def train_prepared(
     model: Model,
-    encoded: EncodedCorpus,
+    encoded: Text,
     before: Preparation,
     callbacks: Sequence[Callback] = (),
     sources: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    engine: Engine | None = None,
 ) -> Model:
     """Train what :func:`prepare` made. The sources are those that resuming is to read."""
     saved_here = overwrite
@@ -198,7 +205,8 @@ def train_prepared(
         model.save(output, overwrite=saved_here)
         saved_here = True
 
-    report = train_model(model, encoded, callbacks, checkpoint if output is not None else None)
+    with (engine or ThisMachine()).crew(model, encoded) as crew:
+        report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
     _check_finite(model)
     model.report = dataclasses.replace(report, before=before)
     model.state = None
@@ -217,16 +225,14 @@ def _loaded(
     raise ConfigError(f"{name} is a {kind.__name__} or the path of a saved one, not a {type(given).__name__}")
 
 
-def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[Path]:
+def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | Path]:
     """Where the corpus of interrupted training was, if it is still there."""
     if not state.sources:
-        raise ModelError(
-            f"the corpus of {Path(model)} did not come from files alone; give it again: posvec resume {Path(model)} -"
-        )
-    sources = [Path(each) for each in state.sources]
+        raise ModelError(f"the corpus of {model} did not come from files alone; give it again: posvec resume {model} -")
+    sources = [each if is_address(each) else Path(each) for each in state.sources]
     for source in sources:
-        if not source.exists() and str(source) not in DATASETS:
-            raise ModelError(f"the corpus {source} that {Path(model)} was being trained on is gone; put it back")
+        if isinstance(source, Path) and not source.exists() and str(source) not in DATASETS:
+            raise ModelError(f"the corpus {source} that {model} was being trained on is gone; put it back")
     return sources
 
 
@@ -243,18 +249,19 @@ def _vocabulary(
     given: Vocabulary | None,
     start: Model | None,
     display: Display,
+    engine: Engine,
 ) -> Vocabulary:
     if given is None:
         with display.stage("counting") as progress:
-            given = Vocabulary.count(corpus, config.vocabulary, config.training.threads, progress)
+            given = engine.count(corpus, config, progress)
         if start is not None:
             given = start.vocabulary.merge(given)
     return Vocabulary(given.words, given.counts, given.total_words, config.vocabulary)
 
 
-def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display) -> EncodedCorpus:
+def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display, engine: Engine) -> Text:
     with display.stage("encoding") as progress:
-        return encode(corpus, vocabulary, config.training.threads, progress)
+        return engine.encode(corpus, vocabulary, config, progress)
 
 
 def _return_freed_memory() -> None:

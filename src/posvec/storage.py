@@ -21,8 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from posvec.addresses import Address, is_address
 from posvec.atomic import TEMPORARY, DigestingWriter, cannot_write, file_digest, replacing
-from posvec.errors import ModelError
+from posvec.cache import cache_folder, digest_of, writing_to
+from posvec.errors import ModelError, PosvecError
 from posvec.tensors import Tensors, dump_tensors, read_tensors, write_tensors
 
 __all__ = [
@@ -64,7 +66,14 @@ def save_folder(
     """Save ``config`` and files, each written by a function that is given a binary stream, as one folder.
 
     Where this fails, for want of space or rights, it raises ModelError, and whatever was there before is still there.
+    At an address (:mod:`posvec.addresses`) the same holds, files being copied there before config.json.
     """
+    if is_address(path):
+        with tempfile.TemporaryDirectory() as folder:
+            save_folder(folder, config, files, format_version=format_version)
+            check_output(path, overwrite)
+            _upload(Path(folder), Address(str(path)))
+        return
     path = Path(path)
     if reserved := _RESERVED & config.keys():
         raise ModelError(f"{', '.join(sorted(reserved))} in config.json belong to the storage; name them differently")
@@ -84,14 +93,19 @@ def save_folder(
                     "bytes": stream.size,
                     "blake2b": stream.digest,
                 }
-            with replacing(path / "config.json") as stream:
+            with replacing(path / _MANIFEST) as stream:
                 stream.write(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
         finally:
             _remove_unlisted(path, names)
 
 
 def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
-    """Read ``config.json`` and find its files; sizes are always checked, ``verify`` reads and checks every byte."""
+    """Read ``config.json`` and find its files; sizes are always checked, ``verify`` reads and checks every byte.
+
+    Those at an address (:mod:`posvec.addresses`) are copied to the cache first, unless they are there.
+    """
+    if is_address(path):
+        return load_folder(_download(Address(str(path))), verify)
     path = Path(path)
     manifest = _read_manifest(path)
     version = manifest.get("format_version")
@@ -101,7 +115,7 @@ def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
             f"upgrade posvec to read it"
         )
     if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
-        raise _damaged(path / "config.json", "it lacks a version or a list of files")
+        raise _damaged(path / _MANIFEST, "it lacks a version or a list of files")
     files = {name: _checked_file(path, name, entry, verify) for name, entry in manifest["files"].items()}
     digests = {name: str(entry.get("blake2b")) for name, entry in manifest["files"].items()}
     return Folder(path, {key: value for key, value in manifest.items() if key not in _RESERVED}, files, digests)
@@ -109,6 +123,12 @@ def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
 
 def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise ModelError if a model cannot be saved at ``path``: to be asked before hours are spent on training it."""
+    if is_address(path):
+        if not overwrite and (Address(str(path)) / _MANIFEST).exists():
+            raise ModelError(
+                f"{path} already holds a model; choose another output, or pass --overwrite (overwrite=True)"
+            )
+        return
     path = Path(path)
     try:
         if path.exists() and not path.is_dir():
@@ -123,6 +143,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         raise cannot_write(path, error) from error
 
 
+_MANIFEST = "config.json"
 _RESERVED = {"format", "format_version", "files"}
 _TAG = re.compile(r"-[0-9a-f]{12}(?=\.|$)")
 # What a crash in the middle of the first save of a folder can leave; a folder with nothing else in it counts as empty.
@@ -130,10 +151,40 @@ _LEFTOVER = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]+\.tmp|\w+{_TAG.pattern}
 
 
 def _tagged(name: str, tag: str) -> str:
-    if not re.fullmatch(r"\w+(\.\w+)*", name) or name == "config.json":
+    if not re.fullmatch(r"\w+(\.\w+)*", name) or name == _MANIFEST:
         raise ModelError(f"{name!r} cannot be a file of a saved folder; use a plain name, such as model.safetensors")
     stem, dot, suffix = name.partition(".")
     return f"{stem}-{tag}{dot}{suffix}"
+
+
+def _upload(folder: Path, target: Address) -> None:
+    """The manifest last: until then, what is there is what was there before."""
+    listed = set(_listed(folder))
+    for file in sorted(folder.iterdir(), key=lambda file: file.name == _MANIFEST):
+        (target / file.name).put(file)
+    names = set(_listed(folder).values())
+    for name in target.names():
+        if name not in listed and _TAG.search(name) and _TAG.sub("", name) in names:
+            with contextlib.suppress(PosvecError, OSError):  # a file too many is no reason to fail
+                (target / name).remove()
+
+
+def _download(source: Address) -> Path:
+    """A copy in the cache, by the digest of its manifest: the same files are fetched once."""
+    try:
+        manifest = (source / _MANIFEST).read_bytes()
+    except OSError as error:
+        raise ModelError(f"there is no model at {source}; check the address") from error
+    folder = cache_folder() / "models" / digest_of(source, manifest)
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _MANIFEST).write_bytes(manifest)
+        for name in _listed(folder):
+            if not (folder / name).exists() and not set(name) & set("/\\:\0"):
+                with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                    (source / name).fetch(Path(temporary) / "file")
+                    (Path(temporary) / "file").replace(folder / name)
+    return folder
 
 
 @contextlib.contextmanager
@@ -176,7 +227,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _listed(path: Path) -> dict[str, str]:
     """The files that ``config.json`` lists at this moment: tagged name → name."""
-    if not (path / "config.json").exists():
+    if not (path / _MANIFEST).exists():
         return {}
     files = _read_manifest(path).get("files")
     entries = files.items() if isinstance(files, dict) else ()
@@ -197,7 +248,7 @@ def _remove_unlisted(path: Path, names: set[str]) -> None:
 def _read_manifest(path: Path) -> dict[str, Any]:
     """What ``config.json`` says, if it is one of posvec's."""
     try:
-        manifest = json.loads((path / "config.json").read_text("utf-8"))
+        manifest = json.loads((path / _MANIFEST).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
         if not path.exists():
             raise ModelError(f"there is no model at {path}; check the path") from error
@@ -206,7 +257,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"cannot read {path}/config.json: {error.strerror}; check its permissions") from error
     except (ValueError, RecursionError) as error:
-        raise _damaged(path / "config.json", "it is not valid JSON") from error
+        raise _damaged(path / _MANIFEST, "it is not valid JSON") from error
     if not isinstance(manifest, dict) or manifest.get("format") != "posvec":
         raise ModelError(f"{path} is not a posvec model: its config.json is another program's; check the path")
     return manifest
@@ -215,7 +266,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
     file_name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(file_name, str) or file_name in ("", ".", "..") or set(file_name) & set("/\\:\0"):
-        raise _damaged(path / "config.json", f"its file {name!r} is not in this folder")
+        raise _damaged(path / _MANIFEST, f"its file {name!r} is not in this folder")
     file = path / file_name
     try:
         if not file.is_file():

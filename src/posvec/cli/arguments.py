@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from posvec.addresses import is_address
 from posvec.errors import ConfigError, PosvecError
 from posvec.printing import make_console
 
@@ -44,9 +45,17 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gene
         return float(seconds)
 
 
-DURATION = Duration()
+class Place(click.Path):
+    """A path, or the address of a folder on another filesystem, which stays as it is."""
 
-model_argument = click.argument("model", type=click.Path(path_type=Path))
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if is_address(value) else super().convert(value, param, ctx)
+
+
+DURATION = Duration()
+PLACE = Place(path_type=Path)
+
+model_argument = click.argument("model", type=PLACE)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
 plot_option = click.option("--plot", type=click.Path(path_type=Path), help="draw a .png, .svg or .pdf file")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace a file that is already there")
@@ -131,7 +140,7 @@ def displayed(quiet: bool) -> Iterator[tuple[Any, Console]]:
 
 
 @contextmanager
-def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> Iterator[tuple[Any, Console]]:
+def trained_on_display(quiet: bool, output: Path | str, resumed: tuple[str, str]) -> Iterator[tuple[Any, Console]]:
     """The display of training that Ctrl-C saves; ``resumed`` is the key of its state in config.json and a command."""
     try:
         with displayed(quiet) as (display, console):
@@ -140,7 +149,9 @@ def trained_on_display(quiet: bool, output: Path, resumed: tuple[str, str]) -> I
         key, command = resumed
         if _is_resumable(output, key):
             click.echo(f"Interrupted. The model so far is in {output}; go on with: {command} {output}", err=True)
-        elif (study := output.with_name(f"{output.name}.search")).is_dir():  # of posvec train --autotune
+        elif (
+            isinstance(output, Path) and (study := output.with_name(f"{output.name}.search")).is_dir()
+        ):  # of posvec train --autotune
             click.echo(f"Interrupted. What was found is in {study}; the same command goes on with it.", err=True)
         else:
             click.echo("Interrupted before training began; nothing was saved.", err=True)
@@ -157,10 +168,10 @@ def sources(corpus: tuple[str, ...]) -> list[str | Path]:
             check_corpus(name)
         elif name != "-" and not (name in DATASETS and len(corpus) == 1):
             find_files(name)
-    return ["-" if name == "-" else Path(name) for name in corpus]
+    return [name if name == "-" or is_address(name) else Path(name) for name in corpus]
 
 
-def _is_resumable(output: Path, key: str) -> bool:
+def _is_resumable(output: Path | str, key: str) -> bool:
     from posvec.storage import load_folder
 
     try:
