@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet
 SUDO := $(shell command -v sudo)
 TORCH ?= torch==2.13.0
 # What other libraries' tests need, one by one: pyproject.toml
-EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub lm transformers wiki
+EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub lm transformers wiki distributed
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
 SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from posvec.model import Model
+    from posvec.reports import ClusterReport
 
 
 def make_console(stderr: bool = False) -> Console:
@@ -44,6 +45,7 @@ def print_report(console: Console, model: Model, output: Path) -> None:
         ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
         ("initializing", f"{report.before.initializing:.1f} s"),
         ("training", f"{report.seconds:.1f} s on {plural(report.threads, 'thread')}"),
+        *_cluster_rows(report.cluster),
         ("speed", f"{report.words_per_second:,.0f} words/s"),
         ("loss", f"{report.loss:.4f}"),
         *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
@@ -52,6 +54,18 @@ def print_report(console: Console, model: Model, output: Path) -> None:
     ]:  # fmt: skip
         table.add_row(name, value)
     console.print(table)
+
+
+def _cluster_rows(cluster: ClusterReport | None) -> list[tuple[str, str]]:
+    if cluster is None:
+        return []
+    often, seldom = cluster.staleness
+    return [
+        ("workers", f"{cluster.workers}" + (f", {cluster.replaced} replaced" if cluster.replaced else "")),
+        ("exchanged", f"{format_size(cluster.bytes_sent)} in {plural(cluster.rounds, 'round')}"),
+        ("waited", f"{cluster.seconds_waited:.1f} s"),
+        ("staleness", f"{often:,} to {seldom:,} words"),
+    ]
 
 
 def print_info(console: Console, model: Model, path: Path) -> None:

@@ -49,6 +49,7 @@ def search(
     preset: str = "posvec",
     config: Config | None = None,
     display: Display | None = None,
+    runner: Callable[[Search, int | None, float | None, bool], SearchResult] = Search.run,
     **settings: Any,
 ) -> SearchResult:
     """Search for the settings that are best by the objectives; the study in the folder ``output`` goes on if there.
@@ -57,7 +58,8 @@ def search(
     :func:`posvec.objectives.make_objectives`; by default accuracy if there are ``questions``, else similarity if there
     are ``pairs``. The budget is a number of ``trials``, over all runs of the study, or of ``seconds``, of this run.
     ``storage``: the address of a database, for several machines; ``name``: of the study there. All other arguments are
-    those of :func:`posvec.train`, and hold for every trial. Ctrl-C stops, and the same call goes on.
+    those of :func:`posvec.train`, and hold for every trial. Ctrl-C stops, and the same call goes on. ``runner`` sees to
+    the trials: by default this process, one after the other.
     """
     base = config.replace(**settings) if config else make_config(model, preset, **settings)
     tests = TestFiles(as_paths(questions), as_paths(pairs), restrict_vocab)
@@ -67,7 +69,7 @@ def search(
     with open_source(corpus, base) as opened, storing(Path(output), storage):
         run = Search(opened, base, dimensions, goals, display or Silent(), prune)
         run.open(Path(output), tests, storage, name, overwrite)
-        return run.run(trials, seconds, keep_best)
+        return runner(run, trials, seconds, keep_best)
 
 
 def autotune(

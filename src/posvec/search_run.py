@@ -96,28 +96,32 @@ class Search:
     def run(self, trials: int | None, seconds: float | None, keep_best: bool) -> SearchResult:
         if trials is None and seconds is None:
             trials = TRIALS
-        started, before = time.monotonic(), self._finished()
+        started, before = time.monotonic(), self.finished()
         self.deadline = None if seconds is None else started + seconds
-        while not self._is_late() and (trials is None or self._finished() < trials):
-            done, now = self._finished(), time.monotonic()
+        while not self._is_late() and (trials is None or self.finished() < trials):
+            done, now = self.finished(), time.monotonic()
             left = None if self.deadline is None else self.deadline - now
             if left is None and trials is not None and done > before:
                 left = (now - started) / (done - before) * (trials - done)
             self._try_next(_title(done + 1, trials, left, summarize(self.study, importance=False)), keep_best)
+        return self.conclude()
+
+    def conclude(self) -> SearchResult:
+        """What was found, also written to the study's folder."""
         result = summarize(self.study)
         write_files(result, self.folder)
         if not result.best:
             raise TrainingError(f"no trial of {self.folder} could be completed{result.last_reason}; change the space")
         return result
 
-    def _finished(self) -> int:
+    def finished(self) -> int:
         """Trials that were trained, by any process; those stopped midway are yet to come."""
         trials = self.study.get_trials(deepcopy=False)
         return sum(trial.state.name in ("COMPLETE", "PRUNED") and SECONDS in trial.user_attrs for trial in trials)
 
     def _is_late(self) -> bool:
         """Whether time is up. One trial is always finished: without it there is nothing to show."""
-        return self.deadline is not None and time.monotonic() >= self.deadline and self._finished() > 0
+        return self.deadline is not None and time.monotonic() >= self.deadline and self.finished() > 0
 
     def _try_next(self, title: str, keep_best: bool) -> None:
         trial = self.study.ask()
@@ -149,7 +153,7 @@ class Search:
                 model = train_prepared(created, encoded, before, [watch])
                 measured = [] if watch.verdict else [each.measure(model) for each in self.objectives]
         except (TrainingError, CorpusError) as error:
-            if isinstance(error, CorpusError) and not self._finished():
+            if isinstance(error, CorpusError) and not self.finished():
                 raise  # not the fault of what this trial tries
             trial.set_user_attr(SECONDS, time.monotonic() - started)
             return self._prune(trial, str(error))

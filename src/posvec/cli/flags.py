@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from posvec.config import MODELS, PRESETS, SETTINGS, Config, Setting
+from posvec.distributed.options import SETTINGS as CLUSTER_SETTINGS
 from posvec.errors import ConfigError
 
 
@@ -52,6 +53,31 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def cluster_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command --cluster and the options that it brings, or some of them. :func:`on_cluster` reads them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        chosen = [each for name, each in CLUSTER_SETTINGS.items() if not names or name in names]
+        return click.option(
+            "--cluster",
+            metavar="auto|ADDRESS",
+            help='on a Ray cluster; auto: one that this machine is a node of, else a new one (pip install "posvec'
+            '[distributed]")',
+        )(options(chosen)(command))
+
+    return decorate
+
+
+def on_cluster(cluster: str | None, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The address of a cluster and the options that were given for it, or nothing."""
+    given = given_settings(values, CLUSTER_SETTINGS)
+    if cluster:
+        return {"cluster": cluster, **given}
+    for name in given:
+        raise click.UsageError(f"--{name.replace('_', '-')} is for training on a cluster; add --cluster auto")
+    return {}
 
 
 def configuration(config_file: Path | None, values: Mapping[str, Any]) -> tuple[Config | None, dict[str, Any]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from posvec.cli.arguments import DURATION, displayed, json_option, result_options, show_result, sources
-from posvec.cli.flags import configuration, model_options, settings
+from posvec.cli.flags import cluster_options, configuration, model_options, on_cluster, settings
 from posvec.config import GROUPS, SETTINGS
 from posvec.printing import make_console
 
@@ -61,6 +62,7 @@ _name = click.option("--name", help="of the study in that database  [the name of
 @click.option("--overwrite", is_flag=True, help="begin a study that is there anew")
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@cluster_options("workers")
 @model_options
 @settings(*GROUPS)
 def search(
@@ -72,6 +74,7 @@ def search(
     as_json: bool,
     quiet: bool,
     config_file: Path | None,
+    cluster: str | None,
     **values: Any,
 ) -> None:
     """Search for the settings that suit CORPUS best, and write them for posvec train --config.
@@ -79,12 +82,13 @@ def search(
     Trials are chosen by the Tree-structured Parzen Estimator, and the settings that are given as flags hold for all of
     them. Ctrl-C stops, and the same command goes on; several processes may work on one study.
     """
-    from posvec.search import search as run
     from posvec.search_results import BEST
     from posvec.study import PLOTS
 
     config, given = configuration(config_file, values)
-    options = {name: value for name, value in values.items() if name not in SETTINGS}
+    given |= on_cluster(cluster, values)
+    run = import_module("posvec.distributed" if cluster else "posvec.search").search
+    options = {name: value for name, value in values.items() if name not in SETTINGS and name != "workers"}
     try:
         with displayed(quiet) as (display, _):
             result = run(

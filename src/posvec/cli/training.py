@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from posvec.cli.arguments import DURATION, model_argument, sources, trained_on_display
-from posvec.cli.flags import configuration, model_options, refuse_model_and_preset, settings
+from posvec.cli.arguments import DURATION, PLACE, model_argument, sources, trained_on_display
+from posvec.cli.flags import (
+    cluster_options,
+    configuration,
+    model_options,
+    on_cluster,
+    refuse_model_and_preset,
+    settings,
+)
 from posvec.config import GROUPS, SETTINGS
 from posvec.printing import print_report
 
@@ -20,7 +28,7 @@ RESUMED = ("state", "posvec resume")
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="folder to save the model in")
+@click.option("-o", "--output", required=True, type=PLACE, help="folder to save the model in, or its s3://... address")
 @model_options
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
 @click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
@@ -39,6 +47,7 @@ RESUMED = ("state", "posvec resume")
 )
 @click.option("--overwrite", is_flag=True, help="replace a model that is already there")
 @click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@cluster_options()
 @settings(*GROUPS)
 def train(
     corpus: tuple[str, ...],
@@ -52,6 +61,7 @@ def train(
     questions: tuple[Path, ...],
     overwrite: bool,
     quiet: bool,
+    cluster: str | None,
     **values: Any,
 ) -> None:
     """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - or the name of a dataset.
@@ -59,11 +69,12 @@ def train(
     One sentence per line; - is standard input; posvec data list shows the names, such as wikipedia:cs.
     Press Ctrl-C to stop and save; posvec resume goes on.
     """
-    from posvec.pipeline import train as run
-
     config, given = configuration(config_file, values)
     if start:
         refuse_model_and_preset("--start")
+    shared = on_cluster(cluster, values)
+    if autotune and cluster:
+        raise click.UsageError("--autotune trains on one machine; use posvec search --cluster, then train its best")
     if autotune and (vocabulary or start):
         raise click.UsageError("--autotune trains a new model; leave out --vocabulary and --start")
     if questions and not autotune:
@@ -75,7 +86,8 @@ def train(
 
             trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
         else:
-            trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how)
+            run = import_module("posvec.distributed" if cluster else "posvec.pipeline").train
+            trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
     if not quiet:
         print_report(console, trained, output)
         if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset == "small" or config or start):
@@ -90,15 +102,18 @@ def train(
 @click.argument("corpus", nargs=-1)
 @click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
 @click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
-def resume(model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool) -> None:
+@cluster_options()
+def resume(
+    model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool, cluster: str | None, **values: Any
+) -> None:
     """Go on with the interrupted training of MODEL.
 
     CORPUS is needed only if it did not come from files.
     """
-    from posvec.pipeline import resume as run
-
+    shared = on_cluster(cluster, values)
+    run = import_module("posvec.distributed" if cluster else "posvec.pipeline").resume
     with trained_on_display(quiet, model, RESUMED) as (display, console):
-        trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display)
+        trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
     if not quiet:
         print_report(console, trained, model)
 

@@ -1,0 +1,111 @@
+"""A Ray cluster as an engine of training: connecting to it, and what it does in place of this machine's threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from posvec.config import Config
+from posvec.corpus import Corpus, Progress
+from posvec.distributed.crew import Workers
+from posvec.distributed.failures import failure, reason
+from posvec.distributed.options import Options
+from posvec.distributed.text import ShardedCorpus, count, encode
+from posvec.errors import PosvecError
+from posvec.extras import need
+from posvec.model import Model
+from posvec.parallel import thread_count
+from posvec.vocabulary import Vocabulary
+
+_MOST_PARTS = 64  # that words are counted in, whatever the number of processors
+
+
+class Cluster:
+    """Counts, encodes and trains on the nodes of a Ray cluster. Made by :func:`connected`."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._ray = need("ray", "distributed")
+
+    def count(self, corpus: Corpus, config: Config, progress: Progress | None) -> Vocabulary:
+        with self._failures():
+            return count(corpus, config.vocabulary, self._parallel(), progress)
+
+    def encode(
+        self, corpus: Corpus, vocabulary: Vocabulary, config: Config, progress: Progress | None
+    ) -> ShardedCorpus:
+        with self._failures():
+            return encode(corpus, vocabulary, self._parallel(), progress)
+
+    @contextlib.contextmanager
+    def crew(self, model: Model, text: ShardedCorpus) -> Iterator[Workers]:
+        workers = Workers(model, text, self.options, self.threads(model.config.training.threads))
+        try:
+            yield workers
+        finally:
+            workers.close()
+
+    def _parallel(self) -> int:
+        return min(_MOST_PARTS, self._processors())
+
+    def _processors(self) -> int:
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def threads(self, wanted: int) -> int:
+        """Of each worker; 0 shares the processors between them."""
+        processors, workers = self._processors(), self.options.workers
+        threads = wanted or max(1, processors // workers)
+        if workers * threads > processors:
+            raise PosvecError(
+                f"the cluster has {processors} processors, and {workers} workers of {threads} threads need "
+                f"{workers * threads}; lower --workers or --threads, or add nodes"
+            )
+        return threads
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except self._ray.exceptions.RayError as error:
+            raise failure(error) from error
+
+
+@contextlib.contextmanager
+def connected(address: str, options: Options, threads: object = None) -> Iterator[None]:
+    """Ray is connected to the cluster at an address until the end, unless this process was connected to one before.
+
+    ``auto`` is a cluster that this machine is a node of, else one that is started on it, with room for the workers even
+    where they outnumber the cores. ``local`` starts one in any case.
+    """
+    ray = need("ray", "distributed")
+    if ray.is_initialized():
+        yield
+        return
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of a change to come
+    try:
+        if address == "local" or (address == "auto" and not _is_running(ray, quiet)):
+            per_worker = threads if isinstance(threads, int) and threads > 0 else 1
+            processors = max(options.workers * per_worker, thread_count(0))
+            ray.init(address="local", num_cpus=processors, include_dashboard=False, **quiet)
+        elif address != "auto":
+            ray.init(address=address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, OSError, ray.exceptions.RayError) as error:
+        raise PosvecError(
+            f"no Ray cluster answers at {address} ({reason(error)}); start one with ray start --head and give its "
+            f"address, or use --cluster auto for one on this machine"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _is_running(ray: Any, quiet: dict[str, Any]) -> bool:
+    try:
+        ray.init(address="auto", **quiet)
+    except ConnectionError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""How the changes that workers made to the same rows become one change: the rules, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a worker did to the rows of a block: those that it touched, and how far each has moved."""
+
+    rows: NDArray[np.uint32] | None
+    """Places in the block; None: all of them."""
+    moved: Floats
+    """(rows, D)"""
+
+    @property
+    def places(self) -> Any:
+        return slice(None) if self.rows is None else self.rows
+
+    @property
+    def bytes(self) -> int:
+        return self.moved.nbytes + (0 if self.rows is None else self.rows.nbytes)
+
+
+def combine(base: Floats, changes: Sequence[Changes], rule: str) -> Floats:
+    """The rows of a block after an exchange: ``base``, as they were after the last one, moved by all workers."""
+    if rule == "sum":
+        return _moved(base, changes)
+    total = _moved(np.zeros_like(base), changes)
+    squares, touched = np.zeros(len(base), np.float32), np.zeros(len(base), np.float32)
+    for change in changes:
+        squares[change.places] += _squares(change.moved)
+        touched[change.places] += 1
+    total *= RULES[rule](Tally(len(changes), touched, squares, total))[:, None]
+    total += base
+    return total
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All that a rule can go by, for each row of a block."""
+
+    workers: int
+    touched: Floats
+    """How many workers have changed it."""
+    squares: Floats
+    """The sum over workers of the squared length of their change."""
+    total: Floats
+    """The sum of the changes."""
+
+
+def _agreement(tally: Tally) -> Floats:
+    """1 where changes are at right angles, 1/W where W workers all found the same: what they agree on counts once."""
+    length = _squares(tally.total)
+    share: Floats = np.minimum(1, tally.squares / np.maximum(length, np.float32(1e-30)))
+    return share
+
+
+RULES: dict[str, Callable[[Tally], Floats]] = {
+    "mean": lambda tally: np.full(len(tally.touched), 1 / tally.workers, np.float32),
+    "touched": lambda tally: np.reciprocal(np.maximum(tally.touched, 1)),
+    "agreement": _agreement,
+}
+"""The share of the sum of all changes that each row moves by. The rule ``sum`` is all of it."""
+
+
+def _moved(rows: Floats, changes: Sequence[Changes]) -> Floats:
+    first, *others = changes
+    if first.rows is None:
+        rows = rows + first.moved
+    else:
+        rows = rows.copy()
+        rows[first.rows] += first.moved
+    for change in others:
+        rows[change.places] += change.moved
+    return rows
+
+
+def _squares(rows: Floats) -> Floats:
+    squares: Floats = np.einsum("ij,ij->i", rows, rows)
+    return squares

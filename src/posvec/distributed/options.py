@@ -1,0 +1,40 @@
+"""How workers share the training of a model: the flags that ``--cluster`` brings."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from posvec.config import check_bounds, setting, settings_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """Each was settled by measurement: benchmarks/JOURNAL.md."""
+
+    workers: int = setting(2, "processes that train, each on a replica of the model, with --threads threads each")
+    sync_words: int = setting(
+        100_000, "words that all workers train together between two exchanges of the rows that change most"
+    )
+    sync_updates: int = setting(
+        256, "a row that changes less is exchanged when it was updated about so many times, by all workers together"
+    )
+    combine: Literal["mixed", "sum", "mean", "touched", "agreement"] = setting(
+        "mixed",
+        "a row moves by the sum of the workers' changes; their mean; their mean over the workers that touched it; "
+        "their sum where they are at right angles and their mean where they agree (agreement); mixed: agreement for "
+        "rows updated more than sync_updates times between exchanges, sum for all others",
+    )
+
+
+SETTINGS = {each.name: each for each in settings_of({"cluster": Options})}
+
+
+def make_options(**settings: Any) -> Options:
+    """Options, some of them changed; all are checked."""
+    options = dataclasses.replace(Options(), **{name: SETTINGS[name].check(each) for name, each in settings.items()})
+    check_bounds("workers", options.workers, 1, 10_000)
+    check_bounds("sync_words", options.sync_words, 1, float("inf"))
+    check_bounds("sync_updates", options.sync_updates, 1, float("inf"))
+    return options

@@ -1,0 +1,149 @@
+"""Which rows of a model the workers exchange, and how often: those that change much often, others seldom.
+
+A row that is updated n times between two exchanges, by all workers together, has drifted that far apart in their
+replicas. So each row gets the longest period in which it is expected to be updated no more than some number of times:
+1 round, 4, 16 or 64 of them; those for which even a round is too long are hot. Words and n-gram buckets lie by
+descending use, so that the rows of one period are neighbours, and are cut into blocks, each of which one worker
+combines.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec.model import Model
+
+Floats = NDArray[np.float32]
+Slice = tuple[int, int, int]  # table, begin, end
+
+_TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False))  # period, and whether it is too long
+_BLOCK = 1 << 14  # rows of a block at most: some 20 MB
+_GROUP = 1 << 17  # rows exchanged at once at most, so that what is on its way takes little memory
+_INPUT, _OUTPUT, _POSITIONAL = range(3)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that are exchanged together: slices (table, begin, end) of the input, output and positional vectors."""
+
+    period: int
+    """In rounds."""
+    hot: bool
+    """Whether its rows are updated more often even between two rounds."""
+    slices: tuple[Slice, ...]
+    width: int
+
+    @property
+    def rows(self) -> int:
+        return sum(end - begin for _, begin, end in self.slices)
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.width * 4
+
+    def read(self, model: Model) -> Floats:
+        """Its rows, one slice after the other."""
+        return np.concatenate([tables(model)[table][begin:end] for table, begin, end in self.slices])
+
+    def changes(self, model: Model, base: Floats) -> Floats:
+        """How far its rows have moved from ``base``."""
+        changes, done = np.empty_like(base), 0
+        for table, begin, end in self.slices:
+            part = slice(done, done := done + end - begin)
+            np.subtract(tables(model)[table][begin:end], base[part], out=changes[part])
+        return changes
+
+    def write(self, model: Model, values: Floats) -> None:
+        done = 0
+        for table, begin, end in self.slices:
+            tables(model)[table][begin:end] = values[done : (done := done + end - begin)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The blocks of a model, those with short periods first."""
+
+    blocks: tuple[Block, ...]
+
+    def due(self, round_number: int) -> list[list[int]]:
+        """The numbers of the blocks to exchange after a round, counted from 1, in groups to exchange one by one."""
+        return self._groups([i for i, block in enumerate(self.blocks) if round_number % block.period == 0])
+
+    def all(self) -> list[list[int]]:
+        return self._groups(range(len(self.blocks)))
+
+    def _groups(self, numbers: list[int] | range) -> list[list[int]]:
+        groups: list[list[int]] = []
+        rows = _GROUP
+        for number in numbers:
+            rows += self.blocks[number].rows
+            if rows > _GROUP:
+                groups.append([])
+                rows = self.blocks[number].rows
+            groups[-1].append(number)
+        return groups
+
+
+def make_plan(model: Model, words_per_round: float, updates: float, workers: int) -> Plan:
+    """Blocks of rows that are updated about ``updates`` times between exchanges, or more if that is in every round."""
+    blocks: list[Block] = []
+    if model.positional_vectors.size:
+        rows, width = model.positional_vectors.shape
+        blocks.append(Block(1, True, ((_POSITIONAL, 0, rows),), width))
+    ranges = _ranges(model, words_per_round, updates)
+    for period, hot in _TIERS:
+        chosen = [each for tier, each in ranges if tier == (period, hot)]
+        blocks += [Block(period, hot, slices, model.config.model.dim) for slices in _cut(chosen, workers)]
+    return Plan(tuple(blocks))
+
+
+def tables(model: Model) -> tuple[Floats, Floats, Floats]:
+    """The parameters, in the order that blocks name them."""
+    return (*model.trained_tables(), model.positional_vectors)
+
+
+def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[tuple[int, bool], Slice]]:
+    """All rows of the input and output vectors, as ranges of one tier each."""
+    vocabulary, rows = model.vocabulary, model.rows
+    masked = vocabulary.counts * vocabulary.keep_probabilities() / vocabulary.total_words  # per word of the text
+    words = len(vocabulary)
+    begins = rows.row_begin.astype(np.int64)
+    context = np.bincount(rows.rows, np.repeat(masked, begins[1:] - begins[:-1]), rows.table_rows)
+    negatives = vocabulary.negative_weights() * masked.sum() * model.config.training.negatives
+    found = []
+    for table, first, uses in (
+        (_INPUT, 0, context[:words]),
+        (_INPUT, words, context[words:]),
+        (_OUTPUT, 0, masked + negatives),
+    ):
+        # Rows may be out of order, as those of a model that was trained further: each goes with the busiest behind it.
+        expected = np.maximum.accumulate(uses[::-1])[::-1] * words_per_round
+        begin = 0
+        for tier, following in itertools.zip_longest(_TIERS, _TIERS[1:]):
+            end = int(np.count_nonzero(expected * following[0] > updates)) if following else len(uses)
+            if end > begin:
+                found.append((tier, (table, first + begin, first + end)))
+            begin = max(begin, end)
+    return found
+
+
+def _cut(ranges: list[Slice], workers: int) -> list[tuple[Slice, ...]]:
+    """Parts of about the same size, as many for each worker."""
+    total = sum(end - begin for _, begin, end in ranges)
+    number = workers * -(-total // (workers * _BLOCK))
+    bounds = [total * i // max(number, 1) for i in range(number + 1)]
+    parts = []
+    for low, high in itertools.pairwise(bounds):
+        slices, before = [], 0
+        for table, begin, end in ranges:
+            cut = (table, begin + max(0, low - before), begin + min(end - begin, high - before))
+            if cut[1] < cut[2]:
+                slices.append(cut)
+            before += end - begin
+        if slices:
+            parts.append(tuple(slices))
+    return parts

@@ -1,0 +1,56 @@
+"""What a worker holds: a copy of the model, trained on its share of the stretches, and exchanged block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from posvec.distributed.combining import Changes, combine
+from posvec.distributed.plan import Floats, Plan
+from posvec.model import Model
+from posvec.stretches import Burst, Stretches, Text
+
+
+class Replica:
+    """A copy of a model. Nothing here knows how workers are reached."""
+
+    def __init__(self, model: Model, text: Text, plan: Plan, threads: int, rule: str) -> None:
+        self.model, self.plan, self.threads, self.rule = model, plan, threads, rule
+        self.base: dict[int, Floats] = {}
+        """Each block as it was after its last exchange: the same arrays for all replicas that share memory."""
+        self._stretches = Stretches(model, text)
+
+    def train(self, first: int, end: int, held_out: bool = False) -> tuple[int, int, float]:
+        """Stretches ``first`` to ``end - 1``: their tokens, masked words and loss."""
+        with Burst(self._stretches, first, end, self.threads, held_out) as burst:
+            results = list(burst.results())
+        words, masked_words, losses = zip(*results, strict=True) if results else ((), (), ())
+        return sum(words), sum(masked_words), sum(losses)
+
+    def changes(self, blocks: Sequence[int]) -> list[Changes]:
+        """What was done to blocks since their last exchange."""
+        return [self._changes(number) for number in blocks]
+
+    def combine(self, number: int, changes: Sequence[Changes]) -> Floats:
+        """A block with what all workers did to it."""
+        rule = self.rule
+        if rule == "mixed":
+            rule = "agreement" if self.plan.blocks[number].hot else "sum"
+        return combine(self.base[number], changes, rule)
+
+    def receive(self, blocks: Mapping[int, Floats]) -> None:
+        """Blocks as they are after an exchange."""
+        for number, values in blocks.items():
+            self.plan.blocks[number].write(self.model, values)
+            self.base[number] = values
+
+    def _changes(self, number: int) -> Changes:
+        block = self.plan.blocks[number]
+        moved = block.changes(self.model, self.base[number])
+        if block.period == 1:
+            return Changes(None, moved)  # hardly any row is the same
+        touched = np.einsum("ij,ij->i", moved, moved) > 0
+        if touched.all():
+            return Changes(None, moved)
+        return Changes(np.flatnonzero(touched).astype(np.uint32), moved[touched])

@@ -1,0 +1,67 @@
+"""The trials of a search on a cluster: each worker takes the next one and trains it, as processes of a study can."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from posvec.distributed.failures import failure
+from posvec.extras import need
+from posvec.pipeline import Silent
+from posvec.search_results import SearchResult
+from posvec.search_run import TRIALS, Search, described
+from posvec.study import summarize
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def run_together(
+    search: Search, trials: int | None, seconds: float | None, keep_best: bool, *, workers: int, threads: int
+) -> SearchResult:
+    """Every worker runs the search as one process does; they meet in the study's storage."""
+    ray = need("ray", "distributed")
+    if trials is None and seconds is None:
+        trials = TRIALS
+    helper = copy.copy(search)
+    helper.display, helper.base = Silent(), search.base.replace(threads=threads)
+    running = ray.remote(num_cpus=threads)(Search.run)
+    started = time.monotonic()
+    with search.display.stage(f"searching with {workers} workers") as show:
+        tasks = [running.remote(helper, trials, seconds, keep_best) for _ in range(workers)]
+        seen = {trial.number for trial in summarize(search.study, importance=False).trials if trial.seconds}
+        with _cancelling(ray, tasks):
+            left = tasks
+            while left:
+                _, left = ray.wait(left, num_returns=len(left), timeout=_SECONDS_BETWEEN_LOOKS)
+                _note(search, seen)
+                done = search.finished() / trials if trials else (time.monotonic() - started) / (seconds or 1)
+                show(min(1.0, done))
+            try:
+                ray.get(tasks)
+            except ray.exceptions.RayError as error:
+                raise failure(error) from error
+    return search.conclude()
+
+
+def _note(search: Search, seen: set[int]) -> None:
+    """Tell of the trials that have ended since."""
+    for trial in summarize(search.study, importance=False).trials:
+        if trial.seconds and trial.number not in seen:
+            seen.add(trial.number)
+            ended = ", ".join(f"{name} {value:.4g}" for name, value in trial.values.items())
+            search.display.note(f"  {described(trial.settings)}: {ended or f'given up: {trial.reason}'}")
+
+
+@contextmanager
+def _cancelling(ray: Any, tasks: list[Any]) -> Iterator[None]:
+    """Ctrl-C reaches the workers, which put back the trials that they were at."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for task in tasks:
+            ray.cancel(task)
+        ray.wait(tasks, num_returns=len(tasks), timeout=30)
+        raise
