@@ -252,6 +252,13 @@ def test_options_of_clusters_need_a_cluster_on_the_command_line(varied, tmp_path
     assert "--cluster auto" in ended.err
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "127.0.0.1:99999"])
+def test_an_address_where_no_cluster_answers_is_refused_at_once(varied, address, monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # though the tests are connected to one
+    with pytest.raises(PosvecError, match=f"no Ray cluster answers at {address}"):
+        distributed.train(varied, **SMALL, cluster=address)
+
+
 def test_a_search_shares_its_trials_between_workers(cluster, varied, tmp_path, posvec_command):
     pytest.importorskip("optuna")
     flags = [part for name, value in SMALL.items() for part in (f"--{name.replace('_', '-')}", value)]

@@ -222,6 +222,7 @@ def _chosen(counts: dict[str, int], total_words: int, config: VocabularyConfig) 
 
 
 def none_left(name: str, distinct: int, tokens: int, highest: int, config: VocabularyConfig) -> CorpusError:
+    """What to say where no word occurs often enough."""
     if not tokens:
         return CorpusError(f"there is no word in {name}; give a text that has words")
     return CorpusError(

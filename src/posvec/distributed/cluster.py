@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from posvec.model import Model
 from posvec.parallel import thread_count
 from posvec.vocabulary import Vocabulary
 
+_ANSWER_SECONDS = 10.0
 _MOST_PARTS = 64  # that words are counted in, whatever the number of processors
 
 
@@ -91,6 +93,7 @@ def connected(address: str, options: Options, threads: object = None) -> Iterato
             processors = max(options.workers * per_worker, thread_count(0))
             ray.init(address="local", num_cpus=processors, include_dashboard=False, **quiet)
         elif address != "auto":
+            _knock(address)
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, OSError, ray.exceptions.RayError) as error:
         raise PosvecError(
@@ -109,3 +112,11 @@ def _is_running(ray: Any, quiet: dict[str, Any]) -> bool:
     except ConnectionError:
         return False
     return True
+
+
+def _knock(address: str) -> None:
+    """Raises OSError or ValueError if nobody answers at host:port: Ray itself tries for minutes, and complains."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError("an address is host:port, such as 10.0.0.1:6379")
+    socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
