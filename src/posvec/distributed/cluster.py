@@ -87,6 +87,7 @@ def connected(address: str, options: Options, threads: object = None) -> Iterato
         return
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of a change to come
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of tasks that a dead worker leaves without arguments
     try:
         if address == "local" or (address == "auto" and not _is_running(ray, quiet)):
             per_worker = threads if isinstance(threads, int) and threads > 0 else 1
