@@ -86,7 +86,7 @@ class Corpus:
         self.paths: list[str] = []
         """Where to find the same text again: the absolute paths of its files, or none if it is not all in files."""
         if all(isinstance(part, _File) for part in parts):
-            self.paths = [str(part.path) for part in parts if isinstance(part, _File)]
+            self.paths = [str(part.path.absolute()) for part in parts if isinstance(part, _File)]
         self._parts = parts
         if not self.size_hint:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
@@ -186,11 +186,14 @@ class _File:
     may_have_bom = True
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()  # which other processes find too
+        self.path = path
         self.name = str(path)
         self._identity = file_identity(path)
         self.size = self._identity[0]
         self.digest = file_digest(path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "path": self.path.absolute()}  # other processes are in other folders
 
     def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
         return read_blocks(self.path, report)
