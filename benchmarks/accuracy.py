@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from contestant import THREADS
+from reporting import HERE, commit, cpu
 
 CONTESTANTS = ["gensim-subword", "posvec-subword", "posvec-constrained"]
 MEASURES = ["analogies", "WS-353", "SimLex", "RW", "MTurk"]
-HERE = Path(__file__).parent
 
 
 def main() -> None:
@@ -100,20 +100,6 @@ falls from 0.05 to 0.05 (1 − 1/W), 0.025 with 2 workers, not to 0. posvec's de
 Made by `python benchmarks/accuracy.py TOKENIZED_TEXT DATA --seeds {arguments.seeds}` with posvec {version("posvec")}
 ({commit()}), gensim {version("gensim")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.
 """
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=HERE
-    )
-    return done.stdout.strip() or "no commit"
-
-
-def cpu() -> str:
-    names = [
-        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
-    ]
-    return f"{len(names)} cores of {names[0]}" if names else platform.machine()
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from accuracy import commit, cpu
 from posvec import WordVectors
 from posvec.evaluation import analogy
 from posvec.evaluation.questions import Section, read_questions
+from reporting import commit, cpu
 
 WORDS, DIM = 150_000, 300
 

@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from accuracy import commit, cpu
 from posvec.compression import CompressionResult, compress_model
+from reporting import commit, cpu
 
 WAYS: dict[str, dict[str, Any]] = {
     "float16": {"method": "float16"},

@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from accuracy import commit, cpu
 from posvec.explorer.application import listen, make_application
 from posvec.explorer.opened import OpenedModel, open_models
+from reporting import commit, cpu
 
 
 def main() -> None:

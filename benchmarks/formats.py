@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 import posvec
-from accuracy import commit, cpu
 from posvec import formats
+from reporting import commit, cpu
 
 OPENING = """
 import sys, time

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accuracy import commit, cpu
 from posvec.evaluation.language_model.batches import Columns
 from posvec.evaluation.language_model.config import LanguageModelConfig
 from posvec.evaluation.language_model.data import Texts
@@ -29,6 +28,7 @@ from posvec.evaluation.language_model.lookup import Coverage
 from posvec.evaluation.language_model.network import Network
 from posvec.evaluation.language_model.report import LanguageModelReport
 from posvec.evaluation.language_model.training import Training
+from reporting import commit, cpu
 
 DIM, BATCH, STEPS = 300, 40, 35
 LR, CLIP, DROPOUT = 20.0, 0.25, 0.5

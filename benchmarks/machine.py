@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 # Two CPUs that have a core each do twice the arithmetic of one (less where the clock falls); on one core, hardly more.
 OWN_CORES = 1.5
+Result = TypeVar("Result")
 
 
 def cores(threads: int = 2, seconds: float = 0.06) -> float:
@@ -22,6 +25,13 @@ def cores(threads: int = 2, seconds: float = 0.06) -> float:
         with ThreadPoolExecutor(threads) as pool:
             together = sum(pool.map(_work, [seconds] * threads))
     return together / alone
+
+
+def probed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """What a piece of work gave, and ``cores`` before or after it, whichever is less."""
+    before = cores()
+    result = work()
+    return result, min(before, cores())
 
 
 def _work(seconds: float) -> float:

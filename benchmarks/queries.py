@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from accuracy import commit, cpu
 from posvec import WordVectors
+from reporting import commit, cpu
 
 BATCH = 100
 INDEXED = 20_000  # words of the approximate index, which takes a while to build

@@ -1,39 +1,73 @@
-"""Words per second of training, posvec and gensim alternating in one process on the same lines and the same vocabulary.
+"""Words per second of training, posvec, gensim and fastText alternating on the same lines of a text.
 
-    python benchmarks/speed.py TOKENIZED_TEXT [--rounds 5] [--every 10] [-o benchmarks/results/speed.md]
+    python benchmarks/speed.py TOKENIZED_TEXT [--rounds 10] [--every 50] [--contestants NAME ...] [-o RESULT.md]
 
-The vocabulary is that of the whole text; each round trains every contestant on every tenth line of it, so that a round
-is short and what else the machine does falls on all contestants alike. Ratios are taken within a round. Before and
-after each run the machine is asked whether it gives two threads a core each (machine.py): a virtual machine may put
-both on one core for some seconds, which halves a program that keeps a core busy and hardly slows one that waits.
+A contestant is PROGRAM-MODEL-cWINDOW, such as posvec-constrained-c15, with -t1 for one thread rather than two. The
+vocabulary is that of the whole text (fastText's that of the lines); each round trains every contestant on every 50th
+line, so that a round is short and what else the machine does falls on all alike. fastText, which takes as long as all
+others together, is there in every third round. Ratios are taken within a round. Before and after each run the machine
+is asked whether it gives two threads a core each (machine.py): a virtual machine may put both on one core for some
+seconds, which halves a program that keeps a core busy and hardly slows one that waits.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import platform
-import statistics
+import re
 import tempfile
-import time
-from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-import posvec
-from accuracy import commit, cpu
 from contestant import THREADS
-from machine import OWN_CORES, cores
+from machine import OWN_CORES, probed
+from posvec import Model
+from reporting import RESULTS, made_by, spread, table, write
+from trainers import Sample, Trainer, make_trainer
 
-KINDS = {"subword": 5, "constrained": 15, "positional": 15}
-# Lines of a text that takes no time to train: what a call then takes goes before training, whatever the text (seconds
-# in gensim, which copies the vocabulary; tenths in posvec), and is taken off each contestant's time.
-TINY = 50
+CONTESTANTS = [
+    "gensim-subword-c5", "posvec-subword-c5", "posvec-constrained-c15", "posvec-positional-c15", "posvec-subword-c5-t1",
+    "posvec-constrained-c15-t1", "posvec-subword-c15", "posvec-constrained-c5", "posvec-positional-c5",
+    "gensim-general-c5", "posvec-general-c5", "posvec-general-c15", "fasttext-subword-c5",
+]  # fmt: skip
+SELDOM = {"fasttext": 3}  # a program that runs in every third round
+
+
+class Goal(NamedTuple):
+    """A ratio of speeds that is looked for; of times where less is better."""
+
+    one: str
+    other: str
+    goal: float | None
+    of_times: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{'time of ' * self.of_times}{self.one} / {self.other}"
+
+    def ratio(self, each: Round) -> float:
+        speeds = each[self.one].speed / each[self.other].speed
+        return 1 / speeds if self.of_times else speeds
+
+    @property
+    def wanted(self) -> str:
+        return "" if self.goal is None else f"{'at most' if self.of_times else 'at least'} {self.goal:g}"
+
+
+GOALS = [
+    Goal("posvec-subword-c5", "gensim-subword-c5", 6),
+    Goal("posvec-subword-c5", "fasttext-subword-c5", 8),
+    Goal("posvec-constrained-c15", "gensim-subword-c5", 4.5),
+    Goal("posvec-general-c5", "gensim-general-c5", None),
+    Goal("posvec-constrained-c15", "posvec-subword-c5", 1.15, of_times=True),
+    Goal("posvec-positional-c15", "posvec-subword-c5", 1.6, of_times=True),
+    Goal("posvec-subword-c5", "posvec-subword-c5-t1", 1.8),
+    Goal("posvec-constrained-c15", "posvec-constrained-c15-t1", 1.8),
+]
 
 
 class Run(NamedTuple):
     speed: float  # words per second
+    kept_per_line: float
     cores: float  # times the arithmetic of one thread that two did, before or after, whichever is less
 
     @property
@@ -47,125 +81,98 @@ Round = dict[str, Run]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--every", type=int, default=10)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "speed.md")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--every", type=int, default=50)
+    parser.add_argument("--contestants", nargs="+", metavar="NAME", default=CONTESTANTS)
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "speed.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        part = Path(folder) / "part.txt"
-        with arguments.corpus.open("rb") as lines, part.open("wb") as sample:
-            sample.writelines(itertools.islice(lines, 0, None, arguments.every))
-        with part.open("rb") as lines, part.with_name("tiny.txt").open("wb") as tiny:
-            tiny.writelines(itertools.islice(lines, TINY))
-        words = sum(len(line.split()) for line in part.open("rb"))
-        contestants = {"gensim subword c=5": gensim_trainer(arguments.corpus, part, Path(tiny.name), words)}
-        vocabulary = posvec.Vocabulary.count(posvec_corpus(arguments.corpus))
-        for kind, window in KINDS.items():
-            contestants[f"posvec {kind} c={window}"] = posvec_trainer(kind, part, Path(tiny.name), vocabulary)
+        sample, tables = Sample(Path(folder), arguments.corpus, arguments.every), dict[bool, Model]()
+        trainers: dict[str, Trainer] = {}
+        for name in arguments.contestants:
+            trainers[name] = make_trainer(*parse(name), sample, tables)
+            print(f"{name} is ready", flush=True)
         rounds: list[Round] = []
         for number in range(arguments.rounds):
-            rounds.append({name: measured(train, words) for name, train in contestants.items()})
-            print(number, {name: f"{run.speed:,.0f} ({run.cores:.1f})" for name, run in rounds[-1].items()}, flush=True)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(report(rounds, words, len(vocabulary), arguments))
+            rounds.append({})
+            for name, trainer in trainers.items():
+                if number % SELDOM.get(name.split("-")[0], 1) == 0:
+                    rounds[-1][name] = run = measured(trainer, sample)
+                    print(f"{number} {name}: {run.speed:,.0f} words/s ({run.cores:.1f} cores)", flush=True)
+            write(arguments.output, report(rounds, trainers, sample, arguments))
 
 
-def measured(train: Callable[[], float], words: int) -> Run:
-    before = cores(THREADS)
-    speed = words / train()
-    return Run(speed, min(before, cores(THREADS)))
+def parse(name: str) -> tuple[str, str, int, int]:
+    """Program, model, window and threads of a contestant's name."""
+    found = re.fullmatch(r"(posvec-\w+|(?:gensim|fasttext)-(?:general|subword))-c(\d+)(?:-t(\d+))?", name)
+    if not found:
+        raise SystemExit(f"{name} is no contestant: one is called like posvec-constrained-c15 or gensim-subword-c5-t1")
+    program, kind = found[1].split("-")
+    return program, kind, int(found[2]), int(found[3] or THREADS)
 
 
-def gensim_trainer(corpus: Path, part: Path, tiny: Path, words: int) -> Callable[[], float]:
-    from gensim.models import FastText
-
-    model = FastText(
-        vector_size=300, window=5, min_count=5, sample=1e-5, negative=10, sg=0, alpha=0.05, workers=THREADS,
-        bucket=2_000_000, min_n=3, max_n=6, epochs=1,
-    )  # fmt: skip
-    model.build_vocab(corpus_file=str(corpus))
-    lines = sum(1 for _ in part.open("rb"))
-
-    def seconds(path: Path, lines: int, words: int) -> float:
-        started = time.monotonic()
-        model.train(corpus_file=str(path), total_words=words, total_examples=lines, epochs=1)
-        return time.monotonic() - started
-
-    return lambda: seconds(part, lines, words) - seconds(tiny, TINY, 2000)
+def measured(trainer: Trainer, sample: Sample) -> Run:
+    trained, cores = probed(trainer.run)
+    return Run(sample.words / trained.seconds, trained.kept_tokens / sample.lines, cores)
 
 
-def posvec_trainer(kind: str, part: Path, tiny: Path, vocabulary: posvec.Vocabulary) -> Callable[[], float]:
-    def seconds(path: Path) -> float:
-        model = posvec.train(path, kind, tokenizer="whitespace", vocabulary=vocabulary, threads=THREADS)
-        assert model.report is not None
-        return model.report.seconds
-
-    return lambda: seconds(part) - seconds(tiny)
-
-
-def posvec_corpus(path: Path) -> object:
-    from posvec.config import TextConfig
-    from posvec.corpus import open_corpus
-
-    return open_corpus(path, TextConfig(tokenizer="whitespace"))
-
-
-def report(rounds: list[Round], words: int, vocabulary: int, arguments: argparse.Namespace) -> str:
-    base = next(iter(rounds[0]))
-    rows = [
-        [
-            "trainer",
-            "words/s on two cores",
-            f"times {base}, both on two cores: median (lowest–highest)",
-            "rounds",
-            "all rounds",
-        ],
-        ["---"] * 5,
-    ]
-    for name in rounds[0]:
-        own = [each for each in rounds if each[name].had_own_cores and each[base].had_own_cores]
-        speeds = [each[name].speed for each in rounds if each[name].had_own_cores]
-        rows.append(
-            [
-                name,
-                f"{statistics.median(speeds) / 1000:,.0f}k (best {max(speeds) / 1000:,.0f}k)" if speeds else "–",
-                ratios(own, name, base),
-                f"{len(own)} of {len(rounds)}",
-                ratios(rounds, name, base),
-            ]
-        )
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+def report(rounds: list[Round], trainers: dict[str, Trainer], sample: Sample, arguments: argparse.Namespace) -> str:
+    chosen = f" --contestants {' '.join(trainers)}" if list(trainers) != CONTESTANTS else ""
+    command = f"python benchmarks/speed.py TOKENIZED_TEXT --rounds {arguments.rounds} --every {arguments.every}{chosen}"
+    programs = {name.split("-")[0] for name in trainers} - {"posvec"}
     return f"""# Speed of training
 
-{arguments.rounds} rounds, contestants alternating in one process, {words:,} words per run under a vocabulary of
-{vocabulary:,}. D = 300, 3–6-grams, 2M buckets, 10 negatives, r = 1e-5, {THREADS} threads; training alone, without
-what a call takes on hardly any text.
+{len(rounds)} rounds, contestants alternating in one process, {sample.words:,} words per run under a vocabulary of
+{len(sample.vocabulary):,}. D = 300, 3–6-grams, 2M buckets, 10 negatives, r = 1e-5, {THREADS} threads unless the name
+ends in -t1; training alone, without what a call takes on hardly any text. fastText takes no vocabulary: it counts that
+of the lines, which is smaller, so that it keeps fewer of the same words, and its time is that of two epochs less one.
 
-{table}
+{goals(rounds)}
 
-This machine is virtual, and at times gives its two CPUs one core between them: two threads that only compute then do
-about 1.2 times the work of one, not twice. The middle columns leave out runs before or after which that was so; the
-last column has every run.
+A virtual machine at times gives its two CPUs one core between them: two threads that only compute then do about 1.2
+times the work of one, not twice. “Two cores” leaves out runs before or after which that was so, “all” has every run:
+median (lowest–highest) of ratios within a round.
+
+{speeds(rounds, trainers)}
 
 Every run, in thousand words per second, with the times the arithmetic of one thread that two did around it:
 
-{every_run(rounds)}
+{every_run(rounds, list(trainers))}
 
-Made by `python benchmarks/speed.py TOKENIZED_TEXT --rounds {arguments.rounds} --every {arguments.every}` with posvec
-{version("posvec")} ({commit()}), gensim {version("gensim")}, Python {platform.python_version()}, on {cpu()}.
-"""
+{made_by(command, *sorted(programs))}"""
 
 
-def ratios(rounds: list[Round], name: str, base: str) -> str:
-    found = [each[name].speed / each[base].speed for each in rounds]
-    return f"{statistics.median(found):.2f} ({min(found):.2f}–{max(found):.2f})" if found else "–"
+def goals(rounds: list[Round]) -> str:
+    rows = []
+    for goal in GOALS:
+        both = [each for each in rounds if goal.one in each and goal.other in each]
+        own = [each for each in both if each[goal.one].had_own_cores and each[goal.other].had_own_cores]
+        if both:
+            ratios = [spread([goal.ratio(each) for each in some]) for some in (own, both)]
+            rows.append([goal.name, goal.wanted, ratios[0], f"{len(own)} of {len(both)}", ratios[1]])
+    return table(["ratio", "goal", "two cores", "rounds", "all"], rows)
 
 
-def every_run(rounds: list[Round]) -> str:
-    rows = [["round", *rounds[0]], ["---"] * (1 + len(rounds[0]))]
-    for number, each in enumerate(rounds, 1):
-        rows.append([str(number), *(f"{run.speed / 1000:,.0f} ({run.cores:.1f})" for run in each.values())])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+def speeds(rounds: list[Round], trainers: dict[str, Trainer]) -> str:
+    rows = []
+    for name, trainer in trainers.items():
+        runs = [each[name] for each in rounds if name in each]
+        own, both = ([run.speed / 1000 for run in some] for some in ([r for r in runs if r.had_own_cores], runs))
+        if runs:
+            rows.append([
+                name, spread(own, ",.0f"), f"{len(own)} of {len(both)}", spread(both, ",.0f"),
+                f"{runs[-1].kept_per_line:.1f}", f"{trainer.rows_per_token:.1f}",
+            ])  # fmt: skip
+    head = ["trainer", "thousand words/s on two cores", "runs", "all", "kept tokens per line", "rows per kept token"]
+    return table(head, rows)
+
+
+def every_run(rounds: list[Round], names: list[str]) -> str:
+    def cell(run: Run | None) -> str:
+        return f"{run.speed / 1000:,.0f} ({run.cores:.1f})" if run else ""
+
+    numbers = [str(number) for number in range(1, len(rounds) + 1)]
+    return table(["trainer", *numbers], [[name, *(cell(each.get(name)) for each in rounds)] for name in names])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,189 @@
+"""posvec, gensim and fastText as benchmarks time them: training alone, on the same lines, under the same settings.
+
+D = 300, 3-6-grams, 2M buckets, 10 negatives, r = 1e-5, one epoch. Tables are made once and trained again in every run:
+what they hold does not matter to speed. What a call takes on hardly any text goes before training, whatever the text
+(seconds in gensim, which copies the vocabulary), and is taken off each trainer's time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from posvec import Config, Model, Vocabulary, make_config
+from posvec.config import TextConfig
+from posvec.corpus import open_corpus
+from posvec.encoding import EncodedCorpus, encode
+from posvec.training import train
+
+TINY = 50  # lines of a text that takes no time to train
+
+
+class Trained(NamedTuple):
+    seconds: float
+    kept_tokens: float  # of a run: words that were masked
+
+
+class Trainer(Protocol):
+    rows_per_token: float  # input rows of a kept token: its own and its n-grams'
+
+    def run(self) -> Trained: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Every n-th line of a tokenized text, and the vocabulary of all of it; files are made in ``folder``."""
+
+    folder: Path
+    corpus: Path
+    every: int
+
+    @cached_property
+    def text(self) -> Path:
+        return self._part("text.txt", self.corpus, self.every, None)
+
+    @cached_property
+    def tiny(self) -> Path:
+        return self._part("tiny.txt", self.text, 1, TINY)
+
+    @cached_property
+    def lines(self) -> int:
+        with self.text.open("rb") as lines:
+            return sum(1 for _ in lines)
+
+    @cached_property
+    def words(self) -> int:
+        return self.encoded.tokens
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.count(_opened(self.corpus), cache=self.folder)
+
+    @cached_property
+    def encoded(self) -> EncodedCorpus:
+        return self.encode(self.vocabulary)
+
+    def encode(self, vocabulary: Vocabulary, tiny: bool = False) -> EncodedCorpus:
+        return encode(_opened(self.tiny if tiny else self.text), vocabulary, cache=self.folder)
+
+    def _part(self, name: str, source: Path, every: int, end: int | None) -> Path:
+        path = self.folder / name
+        with source.open("rb") as lines, path.open("wb") as part:
+            part.writelines(itertools.islice(lines, 0, end, every))
+        return path
+
+
+class PosvecTrainer:
+    def __init__(self, config: Config, base: Model, sample: Sample) -> None:
+        """``base`` has the tables to be trained: of any model of this D, these subwords and this vocabulary."""
+        shape = config.model
+        positional = np.ones((2 * shape.window, shape.positional_dim), np.float32)
+        input_vectors, output_vectors = base.trained_tables()
+        self.model = Model(config, base.vocabulary, base.rows, input_vectors, output_vectors, positional)
+        self.rows_per_token = rows_per_token(
+            np.diff(base.rows.row_begin.astype(np.int64)),
+            base.vocabulary.counts * base.vocabulary.keep_probabilities(),
+        )
+        self._text, self._tiny = sample.encode(base.vocabulary), sample.encode(base.vocabulary, tiny=True)
+
+    def run(self) -> Trained:
+        report = train(self.model, self._text)
+        return Trained(report.seconds - train(self.model, self._tiny).seconds, report.masked_words)
+
+
+class GensimTrainer:
+    def __init__(self, kind: str, window: int, threads: int, sample: Sample) -> None:
+        from gensim.models import FastText, Word2Vec
+
+        settings: dict[str, Any] = {
+            "vector_size": 300, "window": window, "min_count": 5, "sample": 1e-5, "negative": 10, "sg": 0,
+            "alpha": 0.05, "workers": threads, "epochs": 1,
+        }  # fmt: skip
+        subwords = {"bucket": 2_000_000, "min_n": 3, "max_n": 6}
+        self._model = FastText(**settings, **subwords) if kind == "subword" else Word2Vec(**settings)
+        vocabulary = sample.vocabulary
+        self._model.build_vocab_from_freq(
+            dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)), corpus_count=sample.lines
+        )
+        vectors = self._model.wv
+        own_rows = np.ones(len(vectors))
+        ngrams = np.array([len(rows) for rows in vectors.buckets_word]) if kind == "subword" else 0
+        kept = vectors.expandos["count"] * (vectors.expandos["sample_int"] / 2**32)
+        self.rows_per_token = rows_per_token(own_rows + ngrams, kept)
+        self._sample = sample
+
+    def run(self) -> Trained:
+        trained = self._train(self._sample.text, self._sample.lines, self._sample.words)
+        return Trained(trained.seconds - self._train(self._sample.tiny, TINY, 2000).seconds, trained.kept_tokens)
+
+    def _train(self, path: Path, lines: int, words: int) -> Trained:
+        started = time.monotonic()
+        kept, _ = self._model.train(corpus_file=str(path), total_words=words, total_examples=lines, epochs=1)
+        return Trained(time.monotonic() - started, kept)
+
+
+class FastTextTrainer:
+    """fastText counts, initializes and trains in one call: an epoch is the time of two less the time of one."""
+
+    def __init__(self, kind: str, window: int, threads: int, sample: Sample) -> None:
+        import fasttext
+
+        self._module, self._sample = fasttext, sample
+        self._settings: dict[str, Any] = {
+            "model": "cbow", "dim": 300, "ws": window, "neg": 10, "minCount": 5, "t": 1e-5, "lr": 0.05,
+            "thread": threads, "verbose": 0, "bucket": 2_000_000, "minn": 3, "maxn": 6,
+        }  # fmt: skip
+        if kind == "general":
+            self._settings |= {"minn": 0, "maxn": 0}
+        self.rows_per_token = 0.0  # until a first run has counted words
+        self._kept = 0.0
+
+    def run(self) -> Trained:
+        seconds = self._seconds(2) - self._seconds(1)
+        return Trained(seconds, self._kept)
+
+    def _seconds(self, epochs: int) -> float:
+        started = time.monotonic()
+        model = self._module.train_unsupervised(str(self._sample.text), epoch=epochs, **self._settings)
+        seconds = time.monotonic() - started
+        if not self._kept:
+            self._count(model)
+        return seconds
+
+    def _count(self, model: Any) -> None:
+        """How many tokens fastText keeps, and their rows: its vocabulary is that of the lines it trains on."""
+        words, counts = model.get_words(include_freq=True)
+        ratio = self._settings["t"] * counts.sum() / counts
+        kept = counts * np.minimum(1, np.sqrt(ratio) + ratio)
+        rows = np.array([len(model.get_subwords(word)[1]) for word in words])
+        self._kept, self.rows_per_token = float(kept.sum()), rows_per_token(rows, kept)
+
+
+def make_trainer(
+    program: str, kind: str, window: int, threads: int, sample: Sample, tables: dict[bool, Model]
+) -> Trainer:
+    """``tables`` holds posvec's, with and without subwords, for trainers to share; it is filled as they need them."""
+    if program == "gensim":
+        return GensimTrainer(kind, window, threads, sample)
+    if program == "fasttext":
+        return FastTextTrainer(kind, window, threads, sample)
+    config = make_config(kind, window=window, threads=threads)
+    subwords = config.subwords.subwords
+    if subwords not in tables:
+        tables[subwords] = Model.create(config, sample.vocabulary)
+    return PosvecTrainer(config, tables[subwords], sample)
+
+
+def rows_per_token(rows: np.ndarray, kept: np.ndarray) -> float:
+    """Mean over kept tokens of the rows of their words."""
+    return float(np.average(rows, weights=kept))
+
+
+def _opened(path: Path) -> Any:
+    return open_corpus(path, TextConfig(tokenizer="whitespace"))
