@@ -8,7 +8,9 @@ SUDO := $(shell command -v sudo)
 TORCH ?= torch==2.13.0
 # What other libraries' tests need, one by one: pyproject.toml
 EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub lm transformers wiki distributed
-CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder, see benchmarks/README.md)
+CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder [TEXT=raw-text], see benchmarks/README.md)
+DATA ?= $(error make bench needs DATA=folder, see benchmarks/README.md)
+TEXT ?= $(CORPUS)
 SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
 
 .PHONY: test test-browser demo lint format bench clean
@@ -31,17 +33,24 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror cpp/*
+	$(BIN)/clang-format --dry-run --Werror cpp/* benchmarks/*.cpp
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*
+	$(BIN)/clang-format -i cpp/* benchmarks/*.cpp
 
 bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/preparing.py $(TEXT)
 	$(BIN)/python benchmarks/speed.py $(CORPUS)
+	$(BIN)/python benchmarks/growth.py $(CORPUS)
+	$(BIN)/python benchmarks/roofline.py $(CORPUS)
 	$(BIN)/python benchmarks/accuracy.py $(CORPUS) $(DATA)
+	$(BIN)/python benchmarks/equal_time.py $(CORPUS) $(DATA)
+	$(BIN)/python benchmarks/analogies.py $(DATA)/analogy/en/questions-words.txt
 	$(BIN)/python benchmarks/queries.py
+	$(BIN)/python benchmarks/formats.py
 
 clean:
 	rm -rf $(VENV) build

@@ -46,11 +46,11 @@ class Sample:
 
     @cached_property
     def text(self) -> Path:
-        return self._part("text.txt", self.corpus, self.every, None)
+        return self.write("text.txt")
 
     @cached_property
     def tiny(self) -> Path:
-        return self._part("tiny.txt", self.text, 1, TINY)
+        return _copy_lines(self.text, self.folder / "tiny.txt", TINY, 1)
 
     @cached_property
     def lines(self) -> int:
@@ -72,11 +72,8 @@ class Sample:
     def encode(self, vocabulary: Vocabulary, tiny: bool = False) -> EncodedCorpus:
         return encode(_opened(self.tiny if tiny else self.text), vocabulary, cache=self.folder)
 
-    def _part(self, name: str, source: Path, every: int, end: int | None) -> Path:
-        path = self.folder / name
-        with source.open("rb") as lines, path.open("wb") as part:
-            part.writelines(itertools.islice(lines, 0, end, every))
-        return path
+    def write(self, name: str) -> Path:
+        return _copy_lines(self.corpus, self.folder / name, None, self.every)
 
 
 class PosvecTrainer:
@@ -187,3 +184,9 @@ def rows_per_token(rows: np.ndarray, kept: np.ndarray) -> float:
 
 def _opened(path: Path) -> Any:
     return open_corpus(path, TextConfig(tokenizer="whitespace"))
+
+
+def _copy_lines(source: Path, path: Path, end: int | None, every: int) -> Path:
+    with source.open("rb") as lines, path.open("wb") as part:
+        part.writelines(itertools.islice(lines, 0, end, every))
+    return path
