@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,23 +36,28 @@ def make_page(
     [MASK] get their predictions; ``corpus`` is where example sentences come from.
     """
     sections = [_settings(model), *_training(model)]
-    sections += [_Section(title, "", tables=result.tables()) for title, result in (measures or {}).items()]
+    sections += [Section(title, "", tables=result.tables()) for title, result in (measures or {}).items()]
     if sentences:
         predictions = masked.predict(model, sentences)
-        sections.append(_Section("Masked words", "The best words for each gap.", tables=predictions.tables()))
+        sections.append(Section("Masked words", "The best words for each gap.", tables=predictions.tables()))
     if model.config.model.positional_dim:
         sections += _positional(model, name, corpus)
     else:
         kind = model.config.kind
-        sections.append(_Section("Positions", f"A {kind} model weighs no position: it has no positional vectors."))
+        sections.append(Section("Positions", f"A {kind} model weighs no position: it has no positional vectors."))
+    return layout(name, repr(model).strip("<>"), sections)
+
+
+def layout(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """A page of sections, which asks nothing of the network."""
     contents = "".join(f'<a href="#{each.anchor}">{html.escape(each.title)}</a> ' for each in sections)
-    body = "\n".join(each.html() for each in sections)
-    title = html.escape(name)
+    body = "\n".join(each.html for each in sections)
+    title = html.escape(title)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title} · posvec</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
-        f"<p>{html.escape(repr(model).strip('<>'))}</p>\n<nav>{contents}</nav>\n{body}\n"
+        f"<p>{html.escape(lead)}</p>\n<nav>{contents}</nav>\n{body}\n"
         f"<footer>Made by posvec {__version__}.</footer>\n</main>\n</body>\n</html>\n"
     )
 
@@ -62,7 +69,9 @@ def write_page(page: str, path: str | Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Section:
+class Section:
+    """A heading and what is under it."""
+
     title: str
     text: str
     figures: Sequence[tuple[str, Figure]] = ()
@@ -70,14 +79,19 @@ class _Section:
     tables: Sequence[Table] = ()
     folded: Sequence[Table] = ()
     """Shown on request."""
+    points: Sequence[str] = ()
+    """A list, before figures and tables."""
 
     @property
     def anchor(self) -> str:
-        return self.title.lower().replace(" ", "-")
+        return re.sub(r"\W+", "-", self.title.lower())
 
+    @cached_property
     def html(self) -> str:
         parts = [f'<section id="{self.anchor}">', f"<h2>{html.escape(self.title)}</h2>"]
         parts += [f"<p>{html.escape(self.text)}</p>"] if self.text else []
+        if self.points:
+            parts.append("<ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in self.points) + "</ul>")
         parts += [
             f'<figure role="img" aria-label="{html.escape(shows)}">{plots.inline_svg(figure)}</figure>'
             for shows, figure in self.figures
@@ -90,11 +104,11 @@ class _Section:
         return "\n".join([*parts, "</section>"])
 
 
-def _settings(model: Model) -> _Section:
+def _settings(model: Model) -> Section:
     values = [(each, getattr(getattr(model.config, each.group), each.name)) for each in SETTINGS.values()]
     changed = [(each.name, str(value)) for each, value in values if value != each.default]
     every = [(each.name, str(value), each.help) for each, value in values]
-    return _Section(
+    return Section(
         "Settings",
         "Settings that differ from the defaults." if changed else "All settings are the defaults.",
         tables=[Table("", ("setting", "value"), changed)] if changed else [],
@@ -102,11 +116,11 @@ def _settings(model: Model) -> _Section:
     )
 
 
-def _training(model: Model) -> Iterator[_Section]:
+def _training(model: Model) -> Iterator[Section]:
     report = model.report
     if report is None:
         text = "Training was interrupted." if model.state else "The model has no training report."
-        yield _Section("Training", text)
+        yield Section("Training", text)
         return
     losses = f"loss {report.loss:.4f} per masked word" + (
         "" if report.validation_loss is None else f", {report.validation_loss:.4f} on lines held out"
@@ -122,12 +136,12 @@ def _training(model: Model) -> Iterator[_Section]:
         [(i, each.loss, each.validation_loss, each.seconds) for i, each in enumerate(report.epochs, 1)],
     )
     curve = [("Loss of each epoch", plots.training(report))] if len(report.epochs) > 1 else []
-    yield _Section("Training", text, curve, folded=[table])
+    yield Section("Training", text, curve, folded=[table])
 
 
-def _positional(model: Model, name: str, corpus: Source | None) -> Iterator[_Section]:
+def _positional(model: Model, name: str, corpus: Source | None) -> Iterator[Section]:
     importance = positions.importance({name: model})
-    yield _Section(
+    yield Section(
         "Positions",
         "How long the positional vector of each position is, scaled from 0 to 1: how much a word there can matter.",
         [("Importance of positions", plots.positions(importance))],
@@ -135,7 +149,7 @@ def _positional(model: Model, name: str, corpus: Source | None) -> Iterator[_Sec
     )
     found = clusters.find(model)
     sizes, *more = found.tables()
-    yield _Section(
+    yield Section(
         "Clusters",
         "Positional features that weigh the same side of the masked word: mean |d| of each cluster at each position, "
         "and |d| of every feature.",
@@ -144,14 +158,14 @@ def _positional(model: Model, name: str, corpus: Source | None) -> Iterator[_Sec
         more,
     )
     words = context_words.top(model, found)
-    yield _Section(
+    yield Section(
         "Context words",
         "The words that each cluster makes most important, by the mean |u| of its features.",
         [("Top context words of each class", plots.context_words(words))],
         folded=words.tables(),
     )
     pairs = examples.find(model, found, corpus)
-    yield _Section(
+    yield Section(
         "Examples",
         "Pairs of sentences that differ in the place of one context word, and the probability of the masked word in "
         "each: by the features of the cluster alone, and by the whole model.",

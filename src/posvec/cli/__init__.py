@@ -57,6 +57,7 @@ for _family in (
     "interpretation",
     "language_model",
     "queries",
+    "reproduction",
     "search",
     "training",
 ):

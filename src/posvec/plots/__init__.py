@@ -1,8 +1,9 @@
 """Figures: one function for each, result in, Figure out; :func:`save` writes PNG, SVG or PDF."""
 
 from posvec.plots.epochs import perplexities, training
-from posvec.plots.positional import clusters, context_words, contributions, heat_map, positions
+from posvec.plots.positional import clusters, context_words, contributions, heat_map, position_curves, positions
 from posvec.plots.searches import effect, front, history, importance, study
+from posvec.plots.seeds import curves, densities
 from posvec.plots.style import FORMATS, check_format, inline_svg, save
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "clusters",
     "context_words",
     "contributions",
+    "curves",
+    "densities",
     "effect",
     "front",
     "heat_map",
@@ -18,6 +21,7 @@ __all__ = [
     "importance",
     "inline_svg",
     "perplexities",
+    "position_curves",
     "positions",
     "save",
     "study",

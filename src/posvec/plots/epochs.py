@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from posvec.plots.style import colour, legend, line, new_axes, styled
+from posvec.plots.style import band, legend, line, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +38,7 @@ def perplexities(result: Comparison) -> Figure:
     for number, (name, by_epoch) in enumerate(curves.items()):
         epochs = list(range(1, len(by_epoch) + 1))
         line(axes, epochs, [statistics.fmean(values) for values in by_epoch], name, number)
-        axes.fill_between(
-            epochs, [min(values) for values in by_epoch], [max(values) for values in by_epoch],
-            color=colour(number), alpha=0.2, linewidth=0,
-        )  # fmt: skip
+        band(axes, epochs, [min(values) for values in by_epoch], [max(values) for values in by_epoch], number)
     _epoch_axis(axes, max(map(len, curves.values())))
     axes.set_ylabel("validation perplexity")
     legend(figure, list(curves))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posvec.plots.style import COLOURS, INK, colour, legend, line, new_axes, new_figure, styled
+from posvec.plots.style import COLOURS, INK, band, colour, legend, line, new_axes, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,16 +19,26 @@ if TYPE_CHECKING:
     from posvec.evaluation.positions import PositionImportance
 
 
-@styled
 def positions(result: PositionImportance) -> Figure:
     """Importance of positions, a curve for each model."""
+    return position_curves(
+        {name: {place: (value,) * 3 for place, value in each.items()} for name, each in result.models.items()}
+    )
+
+
+@styled
+def position_curves(series: Mapping[str, Mapping[int, Sequence[float]]]) -> Figure:
+    """Importance of positions, of each a value and the ends of its interval, which is shown as a band."""
     figure, axes = new_axes(2.1)
-    for number, (name, importance) in enumerate(result.models.items()):
-        _curve(axes, list(importance), list(importance.values()), name, number)
-    _position_axis(axes, result.positions)
+    for number, (name, points) in enumerate(series.items()):
+        values, lows, highs = zip(*points.values(), strict=True)
+        _curve(axes, list(points), values, name, number)
+        for side in (slice(len(points) // 2), slice(len(points) // 2, None)):
+            band(axes, list(points)[side], lows[side], highs[side], number)
+    _position_axis(axes, sorted({position for points in series.values() for position in points}))
     axes.set_ylabel("importance (scaled norm)")
     axes.set_ylim(-0.04, 1.04)
-    legend(figure, list(result.models))
+    legend(figure, list(series))
     return figure
 
 

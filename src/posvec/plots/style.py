@@ -82,6 +82,11 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float], name: str, number: 
     axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=name)
 
 
+def band(axes: Axes, x: Sequence[float], lows: Sequence[float], highs: Sequence[float], number: int) -> None:
+    """Around the line of the same number."""
+    axes.fill_between(x, lows, highs, color=colour(number), alpha=0.2, linewidth=0)
+
+
 def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
