@@ -36,7 +36,8 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--sentence", "sentences", multiple=True, help="with a [MASK], in place of the paper's four; can be repeated"
 )
-@click.option("--word", "words", multiple=True, help="to be looked for in masked and context words; can be repeated")
+@click.option("--word", "words", multiple=True, help="show its rank in each sentence; can be repeated")
+@click.option("--context-word", "context_words", multiple=True, help="show which cluster maximizes it; can be repeated")
 @click.option("--only", metavar="NAME,...", help="only these experiments; an unknown name lists them all")
 @click.option("--qualitative", is_flag=True, help="only what looks into positional vectors, which suits any language")
 @click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)

@@ -41,7 +41,9 @@ class Inputs:
     language: str | None = None
     sentences: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """Whose ranks in these sentences, and classes as context words, are asked for."""
+    """Whose ranks in these sentences are asked for."""
+    context_words: tuple[str, ...] = ()
+    """Whose classes are asked for."""
 
 
 @dataclass

@@ -126,7 +126,7 @@ def classes_of_words(bench: Bench, recipe: Recipe, seed: int) -> dict[str, Any]:
     """
     model = bench.model(recipe, seed)
     found = clusters.find(model)
-    asked = bench.inputs.words or [word for words in CLASSES.values() for word in words]
+    asked = bench.inputs.context_words or [word for words in CLASSES.values() for word in words]
     asked = [word for word in asked if word in model.vocabulary]
     by_importance = context_words.top(model, found, _LISTED, asked, _FREQUENT)
     by_ratio = context_words.top(model, found, _LISTED, (), _FREQUENT, "ratio")

@@ -48,6 +48,7 @@ def reproduce(
     language: str | None = None,
     sentences: Sequence[str] = (),
     words: Sequence[str] = (),
+    context_words: Sequence[str] = (),
     only: Sequence[str] = (),
     qualitative: bool = False,
     threads: int = 0,
@@ -60,13 +61,13 @@ def reproduce(
 
     What is in the folder ``output`` already is not measured again; an interrupted run goes on where it was. ``only``
     some experiments by name, or the ``qualitative`` ones, which look into positional vectors and make sense in any
-    language. ``sentences`` with a [MASK], and ``words`` whose place in them and class as context words is asked for,
-    take the place of the paper's. ``command`` is what the report says that it was made by.
+    language. ``sentences`` with a [MASK], ``words`` whose ranks in them are asked for, and ``context_words`` whose
+    classes are, take the place of the paper's. ``command`` is what the report says that it was made by.
     """
     size = _scale(scale, preset)
     if seeds is not None and seeds < 1:
         raise ConfigError(f"seeds is {seeds}, but must be at least 1")
-    inputs = _inputs(questions, pairs, language_data, language, sentences, words, qualitative)
+    inputs = _inputs(questions, pairs, language_data, language, sentences, words, context_words, qualitative)
     chosen = _chosen(only, qualitative, inputs)
     folder, display = Path(output), display or Silent()
     _check_folder(folder)
@@ -183,6 +184,7 @@ def _inputs(
     language: str | None,
     sentences: Sequence[str],
     words: Sequence[str],
+    context_words: Sequence[str],
     qualitative: bool,
 ) -> Inputs:
     """All read once, so that what is wrong with them is known before hours are spent."""
@@ -193,6 +195,7 @@ def _inputs(
         language,
         tuple(sentences) or (() if qualitative else SENTENCES),
         tuple(words),
+        tuple(context_words),
     )
     if inputs.questions:
         read_questions(inputs.questions)
@@ -241,6 +244,7 @@ def _identity(scale: Scale, counted: Vocabulary, inputs: Inputs) -> dict[str, An
         "pairs": [file_digest(path) for path in inputs.pairs] or None,
         "sentences": list(inputs.sentences) or None,
         "words": list(inputs.words) or None,
+        "context words": list(inputs.context_words) or None,
     }
 
 
