@@ -73,6 +73,17 @@ def figures(model, training_report, language_models):
         "contributions": plots.contributions(explain(model, sentence, "in")),
         "training": plots.training(training_report),
         "perplexities": plots.perplexities(language_models),
+        "curves": plots.curves(
+            {name: {x: (x + 1.0, x - 1.0, x + 2.0) for x in range(5, 55, 5)} for name in ("subword", "positional")},
+            "window size c",
+            "accuracy (%)",
+        ),
+        "densities": plots.densities(
+            {
+                f"initializer_{i}": {"values": [-1, 0, 1], "u": [1, 2, 1], "d": [0, 90, 0], "u·d": [1, 3, 1]}
+                for i in range(5)
+            }
+        ),
     }
 
 
@@ -85,6 +96,8 @@ NAMES = (
     "contributions",
     "training",
     "perplexities",
+    "curves",
+    "densities",
 )
 
 
@@ -130,6 +143,21 @@ def test_curves_show_the_values_and_stop_at_the_masked_word(model, figures):
     assert np.delete(y, 15).tolist() == list(model.position_importance().values())
     labels = [text.get_text() for text in figures["clusters"].legends[0].get_texts()]
     assert labels == ["antepositional (8)", "postpositional (12)", "informational (20)"]
+
+
+def test_bands_reach_from_the_lower_to_the_upper_end_of_each_interval(figures):
+    axes = figures["curves"].axes[0]
+    assert axes.get_lines()[0].get_ydata().tolist() == [x + 1.0 for x in range(5, 55, 5)]
+    for band in axes.collections:
+        outline = band.get_paths()[0].vertices
+        assert sorted({y - x for x, y in outline.tolist()}) == [-1, 2]
+
+
+def test_a_value_that_all_draws_have_does_not_hide_the_other_densities(figures):
+    *panels, empty = figures["densities"].axes
+    assert [axes.get_title("left") for axes in panels] == [f"initializer {i}" for i in range(5)]
+    assert all(axes.get_ylim() == (0, 1.1 * 15) for axes in panels)
+    assert not empty.axison
 
 
 def test_the_heat_map_orders_features_by_cluster(model, figures):

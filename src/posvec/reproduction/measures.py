@@ -202,8 +202,8 @@ def _densities(samples: dict[str, NDArray[np.float32]]) -> dict[str, Any]:
     samples = {**samples, "u·d": samples["u"] * samples["d"]}
     # the tails of the square-root normal distribution are long, and nothing can be seen in them
     limit = max(float(np.quantile(np.abs(values), 0.995)) for values in samples.values())
-    low = -limit if any(values.min() < 0 for values in samples.values()) else 0.0
-    edges = np.linspace(low, limit * 1.05, _BINS + 1)
+    limit *= 1.05
+    edges = np.linspace(-limit if any(values.min() < 0 for values in samples.values()) else 0.0, limit, _BINS + 1)
     width = edges[1] - edges[0]
     return {
         "values": [round(float(value), 5) for value in edges[:-1] + width / 2],
