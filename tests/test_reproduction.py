@@ -16,10 +16,10 @@ import pytest
 
 from posvec import ConfigError, CorpusError, ModelError
 from posvec.pipeline import Silent
-from posvec.reproduction import measures
+from posvec.reproduction import measures, paper
 from posvec.reproduction.bench import Bench, Inputs, Recipe
 from posvec.reproduction.claims import Claim, judge
-from posvec.reproduction.experiments import EXPERIMENTS, SENTENCES
+from posvec.reproduction.experiments import EXPERIMENTS
 from posvec.reproduction.findings import Findings, Mean
 from posvec.reproduction.running import reproduce
 from posvec.reproduction.scales import SCALES, Scale
@@ -49,21 +49,12 @@ def given(lines, tmp_path_factory):
     """A corpus that has the words of the paper, analogies, pairs and texts for language modelling."""
     folder = tmp_path_factory.mktemp("given")
     draw = random.Random(4)
-    paper = [word for words in measures.CLASSES.values() for word in words]
-    paper += [
-        *measures.MASKED_WORDS,
-        "unlike",
-        "dogs",
-        "cats",
-        "fruit",
-        "flies",
-        "like",
-        "king",
-        "queen",
-        "man",
-        "woman",
+    known = [word for words in paper.CLASSES.values() for word in words]
+    known += [
+        *paper.MASKED_WORDS,
+        *["unlike", "dogs", "cats", "fruit", "flies", "like", "king", "queen", "man", "woman"],
     ]
-    text = [*lines[:300], *(" ".join(draw.sample(paper, 9)) for _ in range(150))]
+    text = [*lines[:300], *(" ".join(draw.sample(known, 9)) for _ in range(150))]
     draw.shuffle(text)
     (folder / "corpus.txt").write_text("\n".join(text) + "\n")
     (folder / "questions.txt").write_text(
@@ -107,7 +98,7 @@ def test_the_report_has_every_experiment_with_its_figures(whole):
         assert f"\n## {experiment.title}\n" in text
         assert f"<h2>{experiment.title}</h2>" in page
         assert f"| {experiment.title} | " in text
-    assert text.count("| complete |") == len(EXPERIMENTS)
+    assert text.count(" | complete | ") == len(EXPERIMENTS)
     assert "No part is missing." in text
     figures = sorted(file.name for file in (whole / "figures").iterdir())
     assert len(figures) == page.count("<svg") == 8
@@ -196,7 +187,7 @@ def test_a_run_that_was_killed_goes_on_with_what_is_missing(given, tmp_path):
     ]
     assert "masked-words-1.json" in done
     assert {name: after[name] for name in done} == {name: before[name] for name in done}
-    assert text.count("| complete |") == 1 + len(QUALITATIVE)
+    assert text.count(" | complete | ") == 1 + len(QUALITATIVE)
 
 
 def test_training_that_was_interrupted_goes_on_from_its_checkpoint(long_corpus, tmp_path):
@@ -286,7 +277,7 @@ def test_the_qualitative_report_takes_sentences_and_words_of_any_language(given,
 def test_without_sentences_a_qualitative_report_asks_for_some(given, tmp_path):
     text = tiny(given / "corpus.txt", tmp_path / "results", only=["masked-words"], qualitative=True)
     assert "no sentences were given; add --sentence" in text
-    assert SENTENCES[0] not in text
+    assert paper.SENTENCES[0] not in text
 
 
 @pytest.mark.parametrize(
@@ -344,8 +335,8 @@ def found(tmp_path):
     """Findings of three seeds: a is 1, 2, 3, and b is a bit more, or much less."""
     findings = Findings(tmp_path / "data")
     for seed, (little, much) in enumerate([(1.1, 9.0), (1.9, 9.5), (3.2, 10.0)], 1):
-        findings.add("x", "v", seed, {"a": float(seed), "little": little, "much": much}, "abc")
-    findings.add("x", "single", 1, {"a": 1.0}, "abc")
+        findings.add("x", "v", seed, {"a": float(seed), "little": little, "much": much}, "abc", 1.0)
+    findings.add("x", "single", 1, {"a": 1.0}, "abc", 1.0)
     return Findings(tmp_path / "data")
 
 

@@ -49,6 +49,7 @@ class Findings:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._found: dict[str, dict[int, dict[str, Values]]] = {}
+        self._cpu_seconds: dict[str, dict[int, dict[str, float]]] = {}
         self.commits: set[str] = set()
         """Of posvec, at which anything was measured."""
         for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -57,18 +58,26 @@ class Findings:
     def has(self, experiment: str, variant: str, seed: int) -> bool:
         return variant in self._found.get(experiment, {}).get(seed, {})
 
-    def add(self, experiment: str, variant: str, seed: int, values: Values, commit: str) -> None:
+    def add(self, experiment: str, variant: str, seed: int, values: Values, commit: str, cpu_seconds: float) -> None:
         variants = self._found.setdefault(experiment, {}).setdefault(seed, {})
         variants[variant] = values
+        took = self._cpu_seconds.setdefault(experiment, {}).setdefault(seed, {})
+        took[variant] = round(cpu_seconds, 1)
         self.commits.add(commit)
         self.folder.mkdir(parents=True, exist_ok=True)
-        content = {"experiment": experiment, "seed": seed, "commit": commit, "variants": variants}
+        content = {
+            "experiment": experiment, "seed": seed, "commit": commit, "cpu_seconds": took, "variants": variants
+        }  # fmt: skip
         with replacing(self.folder / f"{experiment}-{seed}.json") as file:
             file.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
 
     def count(self, experiment: str) -> int:
         """Of variants, over all seeds."""
         return sum(map(len, self._found.get(experiment, {}).values()))
+
+    def cpu_seconds(self, experiment: str) -> float:
+        """Of measuring it, and of training what it was the first to need, over all seeds."""
+        return sum(seconds for took in self._cpu_seconds.get(experiment, {}).values() for seconds in took.values())
 
     def seeds(self) -> list[int]:
         return sorted({seed for each in self._found.values() for seed in each})
@@ -94,6 +103,7 @@ class Findings:
         try:
             content = json.loads(file.read_text("utf-8"))
             self._found.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["variants"])
+            self._cpu_seconds.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["cpu_seconds"])
             self.commits.add(str(content["commit"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(

@@ -12,14 +12,7 @@ from posvec.evaluation import analogy, clusters, context_words, masked, similari
 from posvec.initializers import INITIALIZERS, square_root_normal_variance
 from posvec.model import Model
 from posvec.reproduction.bench import Bench, Recipe
-
-# The words of the paper's tables and text, beside which ours are shown.
-MASKED_WORDS = ("mew", "bark", "moisture", "vegetable")
-CLASSES = {
-    "antepositional": ("in", "for", "coca"),
-    "postpositional": ("ago", "else", "cola"),
-    "informational": ("finance", "sports", "politics"),
-}
+from posvec.reproduction.paper import CLASSES, MASKED_WORDS
 
 _DRAWN = 500_000  # values of each initializer, whose densities and variances are shown
 _BINS = 60

@@ -25,6 +25,8 @@ class State:
     done: int
     total: int
     skipped: str | None = None
+    cpu_minutes: float = 0.0
+    """Of all cores; a model that several experiments look at is trained by the first of them."""
 
     def __str__(self) -> str:
         if self.skipped:
@@ -74,10 +76,12 @@ def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]
     judged = [each for each in verdicts if each.agrees is not None]
     against = [each for each in judged if not each.agrees]
     summary = f"Of {plural(len(judged), 'claim')} that could be compared, {len(judged) - len(against)} agree. {RULE}"
-    progress = [(experiment.title, experiment.paper, str(state)) for experiment, state in states]
+    progress = [(experiment.title, experiment.place, str(state), state.cpu_minutes) for experiment, state in states]
     return [
         Section("What was run", "", tables=[Table("", ("what", ""), list(facts.items()))]),
-        Section("Progress", "", tables=[Table("", ("experiment", "in the paper", "state"), progress)]),
+        Section(
+            "Progress", "", tables=[Table("", ("experiment", "in the paper", "state", "CPU minutes"), progress, ".1f")]
+        ),
         Section(
             "Where this disagrees with the paper",
             summary if judged else "Nothing could be compared yet.",
@@ -87,7 +91,7 @@ def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]
 
 
 def _section(experiment: Experiment, state: State, findings: Findings) -> Section:
-    title, where = experiment.title, f"In the paper: {experiment.paper}."
+    title, where = experiment.title, f"In the paper: {experiment.place}."
     if not state.done:
         return Section(title, f"{where} {f'Skipped: {state.skipped}' if state.skipped else 'Still missing'}.")
     shown = experiment.show(findings, experiment.published)

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,9 @@ from posvec.pipeline import Display, Silent, open_source
 from posvec.printing import plural
 from posvec.reproduction import provenance
 from posvec.reproduction.bench import Bench, Inputs, Recipe
-from posvec.reproduction.experiments import EXPERIMENTS, MISSING, NAMES, SENTENCES, Experiment
+from posvec.reproduction.experiments import EXPERIMENTS, MISSING, NAMES, Experiment
 from posvec.reproduction.findings import Findings
+from posvec.reproduction.paper import SENTENCES
 from posvec.reproduction.report import FIGURES, HTML, MARKDOWN, Report, State
 from posvec.reproduction.scales import SCALES, Part, Scale
 from posvec.search import Paths
@@ -138,8 +140,9 @@ class _Run:
             self.bench.display.note(
                 f"{name}: {step.variant}, seed {step.seed} ({len(self.steps) - len(rest)} of {len(self.steps)})"
             )
+            began = time.process_time()
             values = step.experiment.measure(self.bench, step.subject, step.seed)
-            self.findings.add(name, step.variant, step.seed, values, self.commit)
+            self.findings.add(name, step.variant, step.seed, values, self.commit, time.process_time() - began)
             if not rest or (rest[0].experiment.name, rest[0].seed) != (name, step.seed):
                 self._report()
             self._forget(step, rest)
@@ -159,7 +162,8 @@ class _Run:
         for experiment, skipped in self.experiments:
             steps = [each for each in self.steps if each.experiment.name == experiment.name]
             done = self.findings.count(experiment.name) if skipped else sum(map(self._is_done, steps))
-            states.append((experiment, State(done, len(steps), skipped)))
+            minutes = self.findings.cpu_seconds(experiment.name) / 60
+            states.append((experiment, State(done, len(steps), skipped, minutes)))
         measured = ", ".join(sorted(self.findings.commits)) or self.commit
         facts = {**self.facts, "commit": measured, "seeds": str(self.seeds)}
         self.report.write(facts, states)

@@ -12,15 +12,12 @@ from posvec import plots
 from posvec.evaluation.clusters import Cluster, Clusters
 from posvec.evaluation.results import Table
 from posvec.reproduction.findings import Findings, Mean
-from posvec.reproduction.measures import CLASSES
+from posvec.reproduction.paper import CLASSES, SHAPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Published = Mapping[str, float]
-
-_KINDS = ("subword", "positional", "constrained", "general")
-_PAPER_SHAPES = {"subword": (5, None), "positional": (15, 300), "constrained": (15, 60)}
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,7 @@ def search(findings: Findings, published: Published) -> Shown:
     rows, folded = [], []
     for model in _variants(findings, "search"):
         values = findings.first("search", model) or {}
-        window, size = _PAPER_SHAPES[model]
+        window, size = SHAPES[model]
         accuracy = f"{values['accuracy']:.1%}"
         rows.append((model, window, values["window"], size, values.get("positional_dim"), accuracy, values["tried"]))
         settings = [name for name in ("window", "positional_dim") if name in values]
