@@ -96,7 +96,8 @@ def _section(experiment: Experiment, state: State, findings: Findings) -> Sectio
         return Section(title, f"{where} {f'Skipped: {state.skipped}' if state.skipped else 'Still missing'}.")
     shown = experiment.show(findings, experiment.published)
     verdicts = [judge(claim, findings) for claim in experiment.claims]
-    rows = [(each.claim.text, each.claim.paper, each.here, each.word) for each in verdicts]
+    # Of the user's own sentences and words the paper says nothing.
+    rows = [(each.claim.text, each.claim.paper, each.here, each.word) for each in verdicts if each.agrees is not None]
     claims = [Table("What the paper says", ("claim", "the paper", "here", ""), rows)] if rows else []
     unfinished = f" Still missing: {state.total - state.done} of {state.total}." if state.done < state.total else ""
     text = f"{where} {experiment.lead}{unfinished}"

@@ -103,7 +103,7 @@ def context_words(findings: Findings, published: Published) -> Shown:
         tables.append(Table(f"Top context words of the {model} model", columns, rows))
         for word in seeds[0]["classes"]:
             ours = [each["classes"][word] for each in seeds if word in each["classes"]]
-            classes.append((model, word, paper.get(word, ""), ", ".join(ours)))
+            classes.append((model, word, paper.get(word, "not in it"), ", ".join(ours)))
     if classes:
         tables.append(Table("Classes of words", ("model", "word", "in the paper", "here, seed by seed"), classes))
     return Shown((), tables)
