@@ -81,7 +81,7 @@ def whole(given, tmp_path_factory):
 
 
 def tiny(corpus, output, **options):
-    return reproduce(corpus, output, scale=TINY, threads=1, **options).read_text()
+    return reproduce(corpus, output, scale=TINY, **{"threads": 1, **options}).read_text()
 
 
 def measured(output):
@@ -286,6 +286,7 @@ def test_without_sentences_a_qualitative_report_asks_for_some(given, tmp_path):
         ({"only": ["position"]}, ConfigError, r"no experiment 'position' \(did you mean positions\?\); choose from"),
         ({"only": ["windows"], "qualitative": True}, ConfigError, "none of the experiments named is a qualitative one"),
         ({"seeds": 0}, ConfigError, "seeds is 0, but must be at least 1"),
+        ({"threads": -1}, ConfigError, "threads is -1, but must be at least 0"),
         ({"preset": "papers"}, ConfigError, "no preset 'papers'; choose from posvec"),
         ({"sentences": ["no gap"]}, ConfigError, r"'no gap' should have exactly one \[MASK\]"),
         ({"questions": "nowhere.txt"}, CorpusError, r"nowhere\.txt"),

@@ -67,17 +67,18 @@ def reproduce(
     classes are, take the place of the paper's. ``command`` is what the report says that it was made by.
     """
     size = _scale(scale, preset)
+    config = size.config("general", threads=threads)
     if seeds is not None and seeds < 1:
         raise ConfigError(f"seeds is {seeds}, but must be at least 1")
     inputs = _inputs(questions, pairs, language_data, language, sentences, words, context_words, qualitative)
     chosen = _chosen(only, qualitative, inputs)
     folder, display = Path(output), display or Silent()
     _check_folder(folder)
-    with open_source(corpus, size.config("general"), display=display) as opened:
+    with open_source(corpus, config, display=display) as opened:
         if not opened.paths:
             raise ConfigError("a reproduction reads its corpus many times; give files or the name of a dataset")
         with display.stage("counting") as progress:
-            counted = Vocabulary.count(opened, size.config("general").vocabulary, threads, progress)
+            counted = Vocabulary.count(opened, config.vocabulary, threads, progress)
         name = " ".join(Path(path).name for path in opened.paths[:3])
     identity = _identity(size, counted, inputs)
     with _working(folder) as work:
