@@ -77,6 +77,7 @@ def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]
     against = [each for each in judged if not each.agrees]
     summary = f"Of {plural(len(judged), 'claim')} that could be compared, {len(judged) - len(against)} agree. {RULE}"
     progress = [(experiment.title, experiment.place, str(state), state.cpu_minutes) for experiment, state in states]
+    progress.append(("all", "", "", sum(state.cpu_minutes for _, state in states)))
     return [
         Section("What was run", "", tables=[Table("", ("what", ""), list(facts.items()))]),
         Section(
