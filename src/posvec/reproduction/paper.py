@@ -88,9 +88,9 @@ def _in_class(model: str, cluster: str) -> Number:
 
     def number(seed: Seed) -> float:
         classes = seed["context-words"][model]["classes"]
-        words = [word for word in CLASSES[cluster] if word in classes]
-        found = [word for word in words if classes[word].partition("-")[0] == cluster]
-        return len(found) / len(words)
+        # all of them, or nothing is said: "in" alone may as well be a word of another language
+        found = [classes[word].partition("-")[0] == cluster for word in CLASSES[cluster]]
+        return float(sum(found) / len(found))
 
     return number
 
