@@ -1,6 +1,6 @@
 """How long the explorer takes to answer, over HTTP, with words that were not asked for before.
 
-python benchmarks/explorer.py MODEL [--rounds 15] [-o benchmarks/results/explorer.md]
+python benchmarks/explorer.py MODEL [MODEL ...] [--rounds 40] [-o benchmarks/results/explorer.md]
 """
 
 from __future__ import annotations
@@ -25,77 +25,98 @@ from reporting import commit, cpu
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "explorer.md")
     arguments = parser.parse_args()
-    models = open_models({"model": arguments.model})
-    before = time.perf_counter()
-    for step in models["model"].warm():
-        step()
-    warm = time.perf_counter() - before
+    models = open_models({str(path): path for path in arguments.models})
+    warm = {name: warm_up(opened) for name, opened in models.items()}
     with listen("127.0.0.1", 0) as listening:
         server = uvicorn.Server(uvicorn.Config(make_application(models), log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        times = measure(models["model"], listening.getsockname()[1], arguments.rounds)
-        server.should_exit = True
-        thread.join()
-    arguments.output.write_text(report(models["model"], times, warm, arguments.rounds))
+        try:
+            times = measure(models, listening.getsockname()[1], arguments.rounds)
+        finally:
+            server.should_exit = True
+            thread.join()
+    arguments.output.write_text(report(models, times, warm, arguments.rounds))
     print(arguments.output.read_text())
 
 
-def measure(opened: OpenedModel, port: int, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each route, asked in turn."""
-    words = opened.model.vocabulary.words[:20_000]
+def warm_up(opened: OpenedModel) -> float:
+    """Seconds of what the explorer does in the background before."""
+    begin = time.perf_counter()
+    for step in opened.warm():
+        step()
+    return time.perf_counter() - begin
+
+
+def measure(models: dict[str, OpenedModel], port: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Milliseconds of each call of each model, asked in turn."""
     draw = random.Random(1)
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    times: dict[str, list[float]] = {}
+    times: dict[str, dict[str, list[float]]] = {name: {} for name in models}
     for turn in range(rounds + 1):
-        a, b, c, d = draw.sample(words, 4)
-        sentence = f"{a} {b} [MASK] {c} {d}"
-        asked = {
-            "masked": {"sentence": sentence},
-            "explanation": {"sentence": sentence, "word": a},
-            "positions": {},
-            "clusters": {},
-            "context-words": {},
-            "examples": {},
-            "word": {"word": a},
-            "neighbors": {"word": a},
-            "similarity": {"one": a, "other": b},
-            "analogy": {"a": a, "b": b, "c": c},
-            "map": {"word": a},
-            "model": {},
-        }
-        for path, parameters in asked.items():
-            begin = time.perf_counter()
-            connection.request("GET", f"/api/{path}?{urlencode({'model': 'model', **parameters})}")
-            response = connection.getresponse()
-            body = json.loads(response.read())
-            if response.status != 200:
-                raise SystemExit(f"{path}: {body}")
-            if turn:  # the first one opens the connection
-                times.setdefault(path, []).append(1000 * (time.perf_counter() - begin))
+        for name, opened in models.items():
+            for path, parameters in questions(opened, draw).items():
+                begin = time.perf_counter()
+                connection.request("GET", f"/api/{path}?{urlencode({'model': name, **parameters})}")
+                response = connection.getresponse()
+                body = json.loads(response.read())
+                taken = 1000 * (time.perf_counter() - begin)
+                if response.status != 200 or "error" in body:
+                    raise SystemExit(f"{path}: {body}")
+                if turn:  # the first one opens the connection
+                    times[name].setdefault(path, []).append(taken)
     return times
 
 
-def report(opened: OpenedModel, times: dict[str, list[float]], warm: float, rounds: int) -> str:
-    rows = "\n".join(
-        f"| {path} | {statistics.median(each):.0f} | {max(each):.0f} |" for path, each in sorted(times.items())
-    )
-    shape = repr(opened.model).strip("<>")
-    return f"""# Answers of the explorer
+def questions(opened: OpenedModel, draw: random.Random) -> dict[str, dict[str, str]]:
+    """The calls that the pages make, about words that are drawn."""
+    a, b, c, d = draw.sample(opened.model.vocabulary.words[:20_000], 4)
+    sentence = f"{a} {b} [MASK] {c} {d}"
+    positional = {"positions": {}, "clusters": {}, "context-words": {}, "examples": {}}
+    return {
+        "models": {},
+        "model": {},
+        "masked": {"sentence": sentence},
+        "explanation": {"sentence": sentence, "word": a},
+        **(positional if opened.model.config.model.positional_dim else {}),
+        "word": {"word": a},
+        "neighbors": {"word": a},
+        "similarity": {"one": a, "other": b},
+        "analogy": {"a": a, "b": b, "c": c},
+        "map": {"word": a},
+    }
 
-Over HTTP on one machine, a {shape}; {rounds} rounds, other words in each.
 
-| route | median ms | longest ms |
+def report(
+    models: dict[str, OpenedModel], times: dict[str, dict[str, list[float]]], warm: dict[str, float], rounds: int
+) -> str:
+    parts = []
+    for name, opened in models.items():
+        rows = "\n".join(
+            f"| {path} | {statistics.median(each):.1f} | {statistics.quantiles(each, n=20)[-1]:.1f} |"
+            for path, each in times[name].items()
+        )
+        shape = repr(opened.model).strip("<>")
+        parts.append(f"""
+## {shape[:1].upper()}{shape[1:]}
+
+| call | median ms | 95 % within ms |
 |---|---|---|
 {rows}
 
-Before, in the background, the tables are read and clusters and examples found: {warm:.1f} s.
+Before, in the background, the tables are read and what takes long is found: {warm[name]:.1f} s.
+""")
+    slow = [path for calls in times.values() for path, each in calls.items() if statistics.median(each) >= 100]
+    return f"""# Answers of the explorer
 
-    python benchmarks/explorer.py MODEL --rounds {rounds}
+Over HTTP on one machine, {rounds} rounds of all calls by turns, other words in each. A median of 100 ms or more:
+{", ".join(slow) or "none"}.
+{"".join(parts)}
+    python benchmarks/explorer.py {"MODEL " * len(models)}--rounds {rounds}
 
 {cpu()}, Python {platform.python_version()}, commit {commit()}.
 """

@@ -6,10 +6,11 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import numpy as np
@@ -19,6 +20,9 @@ from posvec.config import make_config
 from posvec.model import Model
 from posvec.subwords import build_rows
 from posvec.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from posvec.explorer.opened import OpenedModel
 
 # How long an example takes says more about what else the machine does than about posvec.
 hypothesis.settings.register_profile("posvec", deadline=None)
@@ -112,6 +116,30 @@ def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict
     for kind in ("constrained", "subword"):
         train(sentences, kind, **{**SETTINGS, "epochs": 3, "validation": 0.05}).save(folder / kind)
     return {kind: folder / kind for kind in ("constrained", "subword")}
+
+
+@pytest.fixture(scope="session")
+def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
+    """The same, as the explorer has them."""
+    from posvec.explorer.opened import open_models
+
+    return open_models(explored)
+
+
+@pytest.fixture(scope="session")
+def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
+    """The address of a running explorer."""
+    import uvicorn
+
+    from posvec.explorer.application import address, listen, make_application
+
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(make_application(opened), log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield address(listening, "127.0.0.1").rstrip("/")
+        server.should_exit = True
+        thread.join(20)
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import http.client
 import json
 import os
 import signal
 import socket
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,11 +35,6 @@ from posvec.model import Model
 SENTENCE = "unlike dogs cats [MASK]"
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n: else\nman xyzzyx woman queen\n"
 PAIRS = "cat\tdog\t8\nman\tking\t6\nfruit\tking\t1\nqueen\twoman\t7\n"
-
-
-@pytest.fixture(scope="module")
-def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
-    return open_models(explored)
 
 
 @pytest.fixture(scope="module")
@@ -147,24 +144,24 @@ def test_models_without_positions_say_so(ask: Callable[..., Any]) -> None:
     [
         ("masked", {"sentence": "no gap here"}, 400, "exactly one [MASK]"),
         ("masked", {"sentence": ""}, 400, "exactly one [MASK]"),
-        ("masked", {"sentence": "[MASK]"}, 400, "no word of the sentence"),
+        ("masked", {"sentence": "[MASK]"}, 200, "no word of the sentence"),
         ("masked", {"sentence": "a " * 1001 + "[MASK]"}, 422, "sentence: "),
         ("masked", {"sentence": SENTENCE, "topn": 101}, 422, "topn: "),
         ("masked", {"sentence": SENTENCE, "topn": 0}, 422, "topn: "),
         ("masked", {"sentence": SENTENCE, "topn": "many"}, 422, "topn: "),
         ("masked", {"sentence": SENTENCE, "word": ["cat"] * 21}, 422, "word: "),
         ("masked", {}, 422, "sentence: "),
-        ("explanation", {"sentence": SENTENCE, "word": "xyzzyx"}, 400, "cannot predict xyzzyx"),
+        ("explanation", {"sentence": SENTENCE, "word": "xyzzyx"}, 200, "cannot predict xyzzyx"),
         ("neighbors", {"word": "w" * 201}, 422, "word: "),
         ("neighbors", {"word": ""}, 422, "word: "),
-        ("neighbors", {"word": "ÿ"}, 404, "no vector for 'ÿ'"),
+        ("neighbors", {"word": "ÿ"}, 200, "no vector for 'ÿ'"),
         ("map", {"word": "cat", "topn": 1000}, 422, "topn: "),
         ("neighbors", {"word": "cat", "model": "../subword"}, 404, "there is no model '../subword' here"),
         ("model", {"model": "/etc/passwd"}, 404, "opened are constrained, subword"),
         ("nothing", {}, 404, "Not Found"),
     ],
 )
-def test_bad_requests_are_answered_in_one_sentence(
+def test_what_cannot_be_answered_is_said_in_one_sentence(
     ask: Callable[..., Any], path: str, parameters: dict[str, Any], status: int, said: str
 ) -> None:
     answer = ask(path, status, **parameters)
@@ -288,6 +285,7 @@ def test_a_file_of_pairs_is_told_from_analogies(client: TestClient, model: Model
     ("content", "name", "said"),
     [
         (b"man king woman queen\nman king\n", "a.txt", "a.txt, line 2: 2 fields instead of four"),
+        (b" \n", "a.txt", "the file is empty"),
         (b"\x1f\x8b\x08\x00", "a.gz", "a.gz is compressed; unpack it first"),
         (b"\xff\xfe\x00", "a.txt", "a.txt, line 1: byte 1 is not UTF-8"),
         (b"xy zz xz yy\n", "../../etc/a*.txt", "none of the 1 questions of "),
@@ -301,12 +299,6 @@ def test_bad_files_are_named_in_one_sentence(client: TestClient, content: bytes,
     assert "posvec-" not in told  # the folder where it is kept meanwhile
 
 
-def test_an_empty_file_is_refused(client: TestClient) -> None:
-    answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=b" \n")
-    assert answer.status_code == 400
-    assert "the file is empty" in answer.json()["error"]
-
-
 def test_large_files_are_refused_whether_their_length_is_told_or_not(client: TestClient) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(MOST_BYTES // 2**20 + 1):
@@ -318,24 +310,55 @@ def test_large_files_are_refused_whether_their_length_is_told_or_not(client: Tes
         assert "16,777,216 bytes" in answer.json()["error"]
 
 
-def test_only_one_evaluation_runs_at_a_time_and_an_abandoned_one_ends(client: TestClient, model: Model) -> None:
+def test_an_abandoned_evaluation_ends_at_its_next_step(model: Model) -> None:
     async def abandon() -> None:
-        running = evaluations.begin(model, QUESTIONS.encode(), "a", "auto")
-        assert json.loads(await anext(running)) == {"progress": 0}
-        await running.aclose()
+        async def vanished() -> dict[str, Any]:
+            return {"type": "http.disconnect"}
 
-    asyncio.run(abandon())
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        running = evaluations.Evaluation(model, QUESTIONS.encode(), "a", "auto")
+        await running({"type": "http"}, vanished, send)
+
+    sent: list[Any] = []
+    with evaluations._one_at_a_time:
+        asyncio.run(abandon())
     for thread in threading.enumerate():
         if thread.name == "posvec-explorer-evaluation":
             thread.join(10)
-    assert evaluations._one_at_a_time.acquire(timeout=10)  # it was given back
-    try:
-        answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=QUESTIONS)
-        assert answer.status_code == 429
-        assert "another evaluation is under way" in answer.json()["error"]
-    finally:
-        evaluations._one_at_a_time.release()
-    assert evaluated(client, QUESTIONS)[-1]["kind"] == "analogy"
+    assert not evaluations._one_at_a_time.locked()
+    assert all(b"result" not in message.get("body", b"") for message in sent)
+
+
+def test_only_one_evaluation_is_waited_for_and_whoever_hangs_up_gives_way(site: str) -> None:
+    def begin() -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        connection = http.client.HTTPConnection(site.removeprefix("http://"))
+        connection.request("POST", "/api/evaluation?model=constrained&name=a", QUESTIONS)
+        return connection, connection.getresponse()
+
+    with evaluations._one_at_a_time:  # held: an evaluation whose next step takes long
+        connection, first = begin()
+        _, second = begin()
+        assert (first.status, second.status) == (200, 429)
+        assert "another evaluation is under way" in json.load(second)["error"]
+        first.close()
+        connection.close()
+        patience = time.monotonic() + 10
+        while (third := begin()[1]).status == 429 and time.monotonic() < patience:
+            time.sleep(0.1)
+        assert third.status == 200  # though the first has not ended
+    assert json.loads(third.read().splitlines()[-1])["kind"] == "analogy"
+
+
+def test_a_file_that_is_cut_off_takes_no_place(site: str, capfd: pytest.CaptureFixture[str]) -> None:
+    host, _, port = site.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        head = f"POST /api/evaluation?model=constrained&name=a HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n\r\n"
+        connection.sendall(head.encode() + b"man king woman queen\n")
+    with urllib.request.urlopen(f"{site}/api/evaluation?model=constrained&name=a", QUESTIONS.encode()) as answer:
+        assert answer.status == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 # ---- the API's own description ----------------------------------------------------------------------------------
@@ -366,7 +389,7 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
     # Most strings mean nothing to a model: about half of the cases that are well formed get past its first look.
     sense = {"word": "cat", "one": "dog", "other": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
     bodies = [QUESTIONS, PAIRS]
-    asked = collections.Counter()
+    asked = collections.Counter[Any]()
 
     def meant(case: Any, choice: int) -> None:
         query = case.query if isinstance(case.query, dict) else {}
@@ -404,12 +427,13 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
         def attempt(case: Any, choice: int) -> None:
             meant(case, choice)
             answer = case.call(timeout=600)
-            asked[answer.status_code] += 1
+            answered = answer.status_code == 200 and not answer.text.startswith('{"error"')
+            asked["answered" if answered else answer.status_code] += 1
             case.validate_response(answer, checks=checks)
 
         attempt()
     print(dict(asked))
-    assert asked[200] > asked.total() / 4  # what was asked was not all refused at the door
+    assert asked["answered"] > asked.total() / 4  # what was asked was not all refused at the door
 
 
 # ---- the command ------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import expect, sync_playwright
 
-from posvec.explorer.application import address, listen, make_application
-from posvec.explorer.opened import OpenedModel, open_models
+from posvec.explorer import evaluations
+from posvec.explorer.opened import OpenedModel
 
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n"
 PAIRS = "cat dog 8\nman king 6\nfruit king 1\nqueen woman 7\n"
@@ -43,29 +42,16 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
-    return open_models(explored)
-
-
-@pytest.fixture(scope="module")
-def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
-    """The address of a running explorer."""
-    import uvicorn
-
-    with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(make_application(opened), log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield address(listening, "127.0.0.1").rstrip("/")
-        server.should_exit = True
-        thread.join(20)
+@pytest.fixture
+def complaints() -> list[str]:
+    """What pages wrote to the console."""
+    return []
 
 
 @pytest.fixture
-def visit(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
+def visit(browser: Any, site: str, complaints: list[str]) -> Iterator[Callable[..., Any]]:
     """Opens pages; at the end none of them has complained or asked anything of another machine."""
-    contexts, complaints = [], []
+    contexts = []
 
     def open_page(path: str, width: int = 1280, scheme: str = "light", touch: bool = False) -> Any:
         context = browser.new_context(
@@ -92,9 +78,8 @@ def visit(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
 
 
 def hear(said: Any, complaints: list[str]) -> None:
-    # Chromium reports each answer that is not 200; what the page makes of them is seen in it.
-    if said.type in ("error", "warning") and not said.text.startswith("Failed to load resource"):
-        complaints.append(said.text)
+    if said.type in ("error", "warning"):  # Chromium reports each answer that is not 200, too
+        complaints.append(f"{said.text} {said.location.get('url', '')}")
 
 
 def _check_local(url: str, site: str, complaints: list[str]) -> None:
@@ -414,7 +399,20 @@ def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> Non
     assert page.locator(".column").count() == 2
 
 
-def test_a_server_that_is_gone_is_told(visit: Callable[..., Any]) -> None:
+def test_a_page_that_is_closed_while_a_file_is_run_gives_way(visit: Callable[..., Any]) -> None:
+    page, other = visit("/model?models=constrained"), visit("/model?models=constrained")
+    with evaluations._one_at_a_time:  # held: an evaluation whose next step takes long
+        with page.expect_response("**/api/evaluation?**"):
+            drop(page, "animals.txt", QUESTIONS)
+        page.close()
+        other.wait_for_timeout(1000)
+        with other.expect_response("**/api/evaluation?**") as answer:
+            drop(other, "animals.txt", QUESTIONS)
+        assert answer.value.status == 200
+    expect(other.locator(".result")).to_have_count(1)
+
+
+def test_a_server_that_is_gone_is_told(visit: Callable[..., Any], complaints: list[str]) -> None:
     page = visit("/words?models=constrained")
     page.route("**/api/**", lambda route: route.fulfill(status=404, body="{}"))
     page.get_by_label("One").fill("man")
@@ -423,3 +421,5 @@ def test_a_server_that_is_gone_is_told(visit: Callable[..., Any]) -> None:
     page.context.set_offline(True)
     page.get_by_label("One").fill("woman")
     expect(page.get_by_role("alert")).to_contain_text("Is posvec explore still running?")
+    assert [each for each in complaints if not each.startswith("Failed to load resource")] == []
+    complaints.clear()

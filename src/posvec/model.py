@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.config import Config
-from posvec.errors import ModelError, PosvecError
+from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
 from posvec.neighbors import best
 from posvec.quantization import Compression, Table, checked, restore, tensors_of
@@ -218,7 +218,7 @@ class Model:
     def masked_id(self, word: str) -> int:
         """The row of a word in the output vectors; only words of the vocabulary have one."""
         if word not in self.vocabulary:
-            raise PosvecError(f"the model cannot predict {word}: not in its vocabulary; try a more frequent word")
+            raise UnknownWordError(f"the model cannot predict {word}: not in its vocabulary; try a more frequent word")
         return self.vocabulary.index[word]
 
     @property
@@ -288,7 +288,9 @@ class Model:
             if 0 < abs(place - gap) <= window and self.has_vector(word)
         ]
         if not context:
-            raise PosvecError("no word of the sentence near its [MASK] has a vector in this model; use other words")
+            raise UnknownWordError(
+                "no word of the sentence near its [MASK] has a vector in this model; use other words"
+            )
         return context
 
     # ---- storage ----------------------------------------------------------------------------------------------

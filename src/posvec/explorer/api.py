@@ -22,6 +22,7 @@ from posvec.explorer.schemas import (
     PairSimilarity,
     PositionalFeatures,
     Problem,
+    Unknown,
     WordDetails,
 )
 
@@ -31,7 +32,7 @@ MOST_CHARACTERS, MOST_LETTERS, MOST_WORDS = 2000, 200, 100
 _PROBLEMS = {
     400: "the library cannot do what was asked for",
     403: "the request comes from a page of another site",
-    404: "there is no such model or word",
+    404: "there is no such model",
     413: "the body is too large",
     421: "the server is not known by this name",
     422: "a parameter is missing or out of its limits",
@@ -80,13 +81,13 @@ def masked_words(
     topn: TopN = 10,
     word: Annotated[list[Word], Query(max_length=20, description="show the ranks of these words too")] = [],  # noqa: B006
     cluster: ClusterName = None,
-) -> MaskedWords:
+) -> MaskedWords | Unknown:
     """The best words for the gap of a sentence, with their probabilities."""
     return masked.predict(opened.model, sentence, topn, word, opened.clusters[cluster] if cluster else None)
 
 
 @router.get("/explanation")
-def explanation(opened: Chosen, sentence: Sentence, word: Word, cluster: ClusterName = None) -> Explanation:
+def explanation(opened: Chosen, sentence: Sentence, word: Word, cluster: ClusterName = None) -> Explanation | Unknown:
     """What each context word, at its position, contributes to the score of a word in the gap."""
     return masked.explain(opened.model, sentence, word, opened.clusters[cluster] if cluster else None)
 
@@ -121,19 +122,19 @@ def examples(opened: Chosen) -> Examples:
 
 
 @router.get("/word")
-def word(opened: Chosen, word: Word) -> WordDetails:
+def word(opened: Chosen, word: Word) -> WordDetails | Unknown:
     """How frequent a word is, and the subwords that its vector is made of."""
     return WordDetails.of(opened, word)
 
 
 @router.get("/neighbors")
-def neighbors(opened: Chosen, word: Word, topn: TopN = 10) -> list[NearWord]:
+def neighbors(opened: Chosen, word: Word, topn: TopN = 10) -> list[NearWord] | Unknown:
     """The words nearest to a word."""
     return NearWord.list_of(opened.model.vectors.most_similar([word], topn=topn))
 
 
 @router.get("/similarity")
-def similarity(opened: Chosen, one: Word, other: Word) -> PairSimilarity:
+def similarity(opened: Chosen, one: Word, other: Word) -> PairSimilarity | Unknown:
     """The cosine of two words, and the place of the other among the neighbours of the one."""
     vectors = opened.model.vectors
     return PairSimilarity(one, other, vectors.similarity(one, other), vectors.rank(one, other))
@@ -142,7 +143,7 @@ def similarity(opened: Chosen, one: Word, other: Word) -> PairSimilarity:
 @router.get("/analogy")
 def analogy(
     opened: Chosen, a: Word, b: Word, c: Word, topn: TopN = 10, method: Literal["3cosadd", "3cosmul"] = "3cosadd"
-) -> list[NearWord]:
+) -> list[NearWord] | Unknown:
     """Words d such that a is to b as c is to d."""
     vectors = opened.model.vectors
     ask = vectors.most_similar if method == "3cosadd" else vectors.most_similar_cosmul
@@ -150,7 +151,7 @@ def analogy(
 
 
 @router.get("/map")
-def neighborhood_map(opened: Chosen, word: Word, topn: TopN = 40) -> Neighborhood:
+def neighborhood_map(opened: Chosen, word: Word, topn: TopN = 40) -> Neighborhood | Unknown:
     """A word and its neighbours in two dimensions."""
     return neighborhood.find(opened.model, word, topn)
 
@@ -179,8 +180,7 @@ async def evaluation(
     opened: Chosen,
     name: Annotated[str, Query(min_length=1, max_length=200, description="what to call the file")],
     kind: Literal["auto", "analogy", "similarity"] = "auto",
-) -> StreamingResponse:
+) -> evaluations.Evaluation:
     """Run a file of analogies or of pairs of words with a score."""
     content = await evaluations.read_body(request)
-    lines = evaluations.begin(opened.model, content, name, kind)
-    return StreamingResponse(lines, media_type="application/x-ndjson")
+    return evaluations.Evaluation(opened.model, content, name, kind)

@@ -82,7 +82,8 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": str(error)}, 404 if isinstance(error, UnknownWordError) else 400)
+    # A word that a model does not know is no mistake in a question, and comes up at every letter that is typed.
+    return JSONResponse({"error": str(error)}, 200 if isinstance(error, UnknownWordError) else 400)
 
 
 def _refused(request: Request, error: Any) -> JSONResponse:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import HTTPException, Request
+from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
 from posvec.corpus import Progress
 from posvec.errors import PosvecError
@@ -22,6 +25,7 @@ from posvec.explorer.security import MOST_BYTES, too_large
 from posvec.files import is_compressed
 from posvec.model import Model
 
+_latest: Evaluation | None = None
 _one_at_a_time = threading.Lock()
 
 
@@ -32,53 +36,65 @@ class _Abandoned(Exception):
 async def read_body(request: Request) -> bytes:
     """The body of a request, as far as it is not too large."""
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > MOST_BYTES:
-            raise HTTPException(413, too_large(MOST_BYTES))
-    if not content.strip():
-        raise HTTPException(400, "the file is empty; drop one with analogies or with pairs of words and a score")
+    try:
+        async for part in request.stream():
+            content += part
+            if len(content) > MOST_BYTES:
+                raise HTTPException(413, too_large(MOST_BYTES))
+    except ClientDisconnect:
+        raise HTTPException(400, "the file has not arrived as a whole; send it again") from None
     return bytes(content)
 
 
-def begin(model: Model, content: bytes, name: str, kind: str) -> AsyncGenerator[str, None]:
+class Evaluation(StreamingResponse):
     """Lines of JSON: progress, then the result or what is wrong with the file.
 
-    A second evaluation beside the one that runs is refused: each takes all cores.
+    A second evaluation beside the one that somebody waits for is refused: each takes all cores. One whose client has
+    vanished does not count: it ends at its next step, which on a busy machine may take seconds, and the one that
+    comes after it begins then.
     """
-    if not _one_at_a_time.acquire(blocking=False):
-        raise HTTPException(429, "another evaluation is under way; wait for its end")
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-    abandoned = threading.Event()
 
-    def tell(line: dict[str, Any] | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(lines.put_nowait, None if line is None else f"{json.dumps(line)}\n")
+    def __init__(self, model: Model, content: bytes, name: str, kind: str) -> None:
+        global _latest
+        if _latest is not None and not _latest._over.is_set():
+            raise HTTPException(429, "another evaluation is under way; wait for its end")
+        _latest = self
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._over = threading.Event()
+        super().__init__(self._told(), media_type="application/x-ndjson")
+        threading.Thread(
+            target=self._work, args=(model, content, _file_name(name), kind), name="posvec-explorer-evaluation"
+        ).start()
 
-    def progress(share: float) -> None:
-        if abandoned.is_set():
-            raise _Abandoned
-        tell({"progress": share})
-
-    def work() -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            tell(_evaluate_content(model, content, _file_name(name), kind, progress))
+            await super().__call__(scope, receive, send)  # until the client vanishes, if it does
+        finally:  # here, not in _told, which is never entered if the client has vanished by now
+            self._over.set()
+
+    async def _told(self) -> AsyncGenerator[str, None]:
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def _tell(self, line: dict[str, Any] | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, None if line is None else f"{json.dumps(line)}\n")
+
+    def _progress(self, share: float) -> None:
+        if self._over.is_set():
+            raise _Abandoned
+        self._tell({"progress": share})
+
+    def _work(self, model: Model, content: bytes, name: str, kind: str) -> None:
+        try:
+            with _one_at_a_time:
+                self._tell(_evaluate_content(model, content, name, kind, self._progress))
         except _Abandoned:
             pass
         finally:
-            _one_at_a_time.release()
-            tell(None)
-
-    async def told() -> AsyncGenerator[str, None]:
-        try:
-            while (line := await lines.get()) is not None:
-                yield line
-        finally:
-            abandoned.set()
-
-    threading.Thread(target=work, name="posvec-explorer-evaluation").start()
-    return told()
+            self._over.set()
+            self._tell(None)
 
 
 def _file_name(name: str) -> str:
@@ -87,6 +103,8 @@ def _file_name(name: str) -> str:
 
 
 def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progress: Progress) -> dict[str, Any]:
+    if not content.strip():
+        return {"error": "the file is empty; drop one with analogies or with pairs of words and a score"}
     try:
         with tempfile.TemporaryDirectory(prefix="posvec-") as folder:
             path = Path(folder, name)

@@ -20,6 +20,13 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """The answer to a question about a word that the model does not know: one sentence that says so."""
+
+    error: str
+
+
+@dataclass(frozen=True)
 class ModelSummary:
     """An opened model at a glance."""
 

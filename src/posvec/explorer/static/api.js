@@ -42,7 +42,11 @@ export function query(parameters) {
   return new URLSearchParams(pairs.filter(([, value]) => value !== null && value !== undefined && value !== ""));
 }
 
-const get = async (address) => (await reach(address)).json();
+async function get(address) {
+  const told = await (await reach(address)).json();
+  if (told.error) throw new Problem(told.error); // a word that the model does not know
+  return told;
+}
 
 async function reach(address, options) {
   let response;
