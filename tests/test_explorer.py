@@ -28,7 +28,7 @@ from posvec.compression import compress_model
 from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
 from posvec.explorer import evaluations
 from posvec.explorer.application import address, listen, make_application
-from posvec.explorer.opened import OpenedModel, open_models
+from posvec.explorer.opened import OpenedModel, open_models, warming
 from posvec.explorer.security import MOST_BYTES, Guard, is_known_host
 from posvec.model import Model
 
@@ -451,6 +451,29 @@ def test_the_command_serves_until_interrupted(
     _, complaints = process.communicate(timeout=20)
     assert process.returncode == 0
     assert complaints == b""
+
+
+def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
+    opened: dict[str, OpenedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    class Slow(OpenedModel):
+        def warm(self) -> Iterator[Callable[[], object]]:
+            yield lambda: time.sleep(0.5)
+            yield lambda: warmed.append(self.name)
+
+    warmed: list[str] = []
+    slow = Slow("slow", opened["subword"].model)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), warming({"slow": slow}):
+        pass
+    assert "posvec-explorer-warm" not in [each.name for each in threading.enumerate()]
+    assert warmed == []
 
 
 def test_the_command_refuses_what_it_cannot_do(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -70,13 +70,19 @@ def warming(models: Mapping[str, OpenedModel]) -> Iterator[None]:
         for step in filter(None, chain(*zip_longest(*(each.warm() for each in models.values())))):
             if ended.is_set():
                 return
-            with suppress(PosvecError):  # the page that asks for it will say so
+            try:
                 step()
+            except PosvecError:
+                pass  # the page that asks for it will say so
+            except RuntimeError:  # a second Ctrl-C has ended Python itself, and with it its pools of threads
+                if not ended.is_set():
+                    raise
 
     thread = threading.Thread(target=warm, name="posvec-explorer-warm")
-    thread.start()
     try:
+        thread.start()  # Ctrl-C may come while it starts
         yield
     finally:  # a thread that runs on while Python ends would take it down
         ended.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
