@@ -453,6 +453,20 @@ def test_the_command_serves_until_interrupted(
     assert complaints == b""
 
 
+def test_an_interrupt_ends_a_file_that_is_run_and_says_so(
+    posvec_process: Callable[..., Any], explored: dict[str, Path]
+) -> None:
+    process = posvec_process("explore", explored["constrained"], "--no-browser")
+    where = process.stdout.readline().decode().split()[3]
+    content = QUESTIONS.encode() * 30_000  # takes a while to be read
+    with urllib.request.urlopen(f"{where}api/evaluation?model=constrained&name=a", content, timeout=60) as answer:
+        assert json.loads(answer.readline()) == {"progress": 0}
+        process.send_signal(signal.SIGINT)
+        assert "the explorer was ended" in json.loads(answer.read().splitlines()[-1])["error"]
+    _, complaints = process.communicate(timeout=60)
+    assert (process.returncode, complaints) == (0, b"")
+
+
 def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
     opened: dict[str, OpenedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:

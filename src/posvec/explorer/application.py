@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Mapping
 from importlib.resources import files
@@ -15,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from posvec import __version__
 from posvec.errors import ConfigError, PosvecError, UnknownWordError
+from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.opened import OpenedModel
 from posvec.explorer.security import Guard, is_local
@@ -78,7 +80,14 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
         limit_concurrency=200,
         timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            evaluations.end()
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what the end cuts off is no failure
+            await super().shutdown(sockets)
+
+    Server(config).run(sockets=[listening])
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:

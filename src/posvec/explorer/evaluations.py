@@ -73,6 +73,12 @@ class Evaluation(StreamingResponse):
         finally:  # here, not in _told, which is never entered if the client has vanished by now
             self._over.set()
 
+    def end(self) -> None:
+        """Tells who waits that there will be no result."""
+        self._over.set()
+        self._tell({"error": "the explorer was ended; start it and drop the file again"})
+        self._tell(None)
+
     async def _told(self) -> AsyncGenerator[str, None]:
         while (line := await self._lines.get()) is not None:
             yield line
@@ -95,6 +101,12 @@ class Evaluation(StreamingResponse):
         finally:
             self._over.set()
             self._tell(None)
+
+
+def end() -> None:
+    """The server is about to end."""
+    if _latest is not None:
+        _latest.end()
 
 
 def _file_name(name: str) -> str:
