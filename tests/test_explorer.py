@@ -458,7 +458,7 @@ def test_an_interrupt_ends_a_file_that_is_run_and_says_so(
 ) -> None:
     process = posvec_process("explore", explored["constrained"], "--no-browser")
     where = process.stdout.readline().decode().split()[3]
-    content = QUESTIONS.encode() * 30_000  # takes a while to be read
+    content = QUESTIONS.encode() * 10_000  # takes a while to be read
     with urllib.request.urlopen(f"{where}api/evaluation?model=constrained&name=a", content, timeout=60) as answer:
         assert json.loads(answer.readline()) == {"progress": 0}
         process.send_signal(signal.SIGINT)

@@ -87,7 +87,10 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
             logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what the end cuts off is no failure
             await super().shutdown(sockets)
 
-    Server(config).run(sockets=[listening])
+    try:
+        Server(config).run(sockets=[listening])
+    finally:
+        evaluations.join()
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:

@@ -63,9 +63,10 @@ class Evaluation(StreamingResponse):
         self._loop = asyncio.get_running_loop()
         self._over = threading.Event()
         super().__init__(self._told(), media_type="application/x-ndjson")
-        threading.Thread(
+        self.thread = threading.Thread(
             target=self._work, args=(model, content, _file_name(name), kind), name="posvec-explorer-evaluation"
-        ).start()
+        )
+        self.thread.start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -107,6 +108,12 @@ def end() -> None:
     """The server is about to end."""
     if _latest is not None:
         _latest.end()
+
+
+def join() -> None:
+    """Waits for the step that is under way: it uses threads, which Python takes away when it ends."""
+    if _latest is not None:
+        _latest.thread.join()
 
 
 def _file_name(name: str) -> str:

@@ -73,9 +73,16 @@ async function column(model, chosen, keep) {
   }
 
   function tell() {
-    if (!open) details.replaceChildren(h("p", { class: "hint" }, "Choose a cluster to see its words and example sentences."));
-    else clusterDetails(model, open).then((nodes) => details.replaceChildren(...nodes),
-      (error) => details.replaceChildren(problem(error)));
+    const name = open;
+    const shown = (...nodes) => {
+      if (name !== open) return; // another one was chosen since
+      details.replaceChildren(...nodes);
+      details.setAttribute("aria-busy", "false");
+    };
+    if (!name) return shown(h("p", { class: "hint" }, "Choose a cluster to see its words and example sentences."));
+    details.replaceChildren(empty("…"));
+    details.setAttribute("aria-busy", "true");
+    return clusterDetails(model, name).then((nodes) => shown(...nodes), (error) => shown(problem(error)));
   }
 
   draw();
