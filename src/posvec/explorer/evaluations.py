@@ -56,12 +56,12 @@ class Evaluation(StreamingResponse):
 
     def __init__(self, model: Model, content: bytes, name: str, kind: str) -> None:
         global _latest
+        self._over = threading.Event()
         if _latest is not None and not _latest._over.is_set():
             raise HTTPException(429, "another evaluation is under way; wait for its end")
         _latest = self
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
-        self._over = threading.Event()
         super().__init__(self._told(), media_type="application/x-ndjson")
         self.thread = threading.Thread(
             target=self._work, args=(model, content, _file_name(name), kind), name="posvec-explorer-evaluation"
