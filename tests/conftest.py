@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import subprocess
@@ -11,6 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+with contextlib.suppress(ImportError):
+    import ray  # noqa: F401 (before usearch, or it aborts: posvec.distributed.cluster)
 
 import hypothesis
 import numpy as np

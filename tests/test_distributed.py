@@ -6,6 +6,8 @@ import gzip
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +41,17 @@ def cluster():
         ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         yield
         ray.shutdown()
+
+
+def test_a_process_that_has_opened_an_index_is_told_so_rather_than_aborted():
+    pytest.importorskip("usearch")
+    code = (
+        "import usearch\nfrom posvec import distributed\n"
+        "try: distributed.train(['a b'], cluster='local')\nexcept Exception as error: print(error)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("Ray cannot start in a process that has opened an approximate index; train in")
 
 
 @pytest.fixture(scope="module")

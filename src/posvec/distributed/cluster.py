@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,6 +82,11 @@ def connected(address: str, options: Options, threads: object = None) -> Iterato
     ``auto`` is a cluster that this machine is a node of, else one that is started on it, with room for the workers even
     where they outnumber the cores. ``local`` starts one in any case.
     """
+    if "usearch" in sys.modules and "ray" not in sys.modules:  # each brings a C++ library of its own: Ray would abort
+        raise PosvecError(
+            "Ray cannot start in a process that has opened an approximate index; train in another process, or import "
+            "ray before you open the index"
+        )
     ray = need("ray", "distributed")
     if ray.is_initialized():
         yield
