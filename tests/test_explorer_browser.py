@@ -371,9 +371,9 @@ def test_files_are_chosen_by_keys_and_run_in_turn_with_progress(visit: Callable[
     files = [tmp_path / "animals.txt", tmp_path / "pairs.txt"]
     for path, content in zip(files, (QUESTIONS, PAIRS), strict=True):
         path.write_text(content)
-    page.locator("#file").focus()
+    settle(page)
     with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
+        page.locator("#file").press("Enter")
     chooser.value.set_files(files)
     expect(page.locator(".result")).to_have_count(2)
     assert page.evaluate("seen") == ["animals.txt with constrained", "pairs.txt with constrained"]
