@@ -178,9 +178,10 @@ def _download(source: Address) -> Path:
     folder = cache_folder() / "models" / digest_of(source, manifest)
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / _MANIFEST).write_bytes(manifest)
+        with replacing(folder / _MANIFEST) as stream:
+            stream.write(manifest)
         for name in _listed(folder):
-            if not (folder / name).exists() and not set(name) & set("/\\:\0"):
+            if not (folder / name).exists() and _is_plain(name):
                 with tempfile.TemporaryDirectory(dir=folder) as temporary:
                     (source / name).fetch(Path(temporary) / "file")
                     (Path(temporary) / "file").replace(folder / name)
@@ -263,9 +264,14 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
+def _is_plain(name: str) -> bool:
+    """Whether a name stays within its folder."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\:\0")
+
+
 def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
     file_name = entry.get("name") if isinstance(entry, dict) else None
-    if not isinstance(file_name, str) or file_name in ("", ".", "..") or set(file_name) & set("/\\:\0"):
+    if not isinstance(file_name, str) or not _is_plain(file_name):
         raise _damaged(path / _MANIFEST, f"its file {name!r} is not in this folder")
     file = path / file_name
     try:

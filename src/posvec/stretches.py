@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from posvec import _kernel
@@ -32,17 +33,39 @@ class Text(Protocol):
     def __len__(self) -> int: ...
 
 
-class Work(Protocol):
-    """Stretches that are being trained, or lines held out that are being scored, by whoever does so."""
+Result = tuple[int, int, float]
+"""Of training: tokens read, masked words, and the sum of their losses."""
 
-    next: int
-    """The first stretch that was not taken."""
 
-    def __enter__(self) -> Work: ...
-    def __exit__(self, *_: object) -> None: ...
-    def stop(self) -> None: ...
-    def close(self) -> None: ...
-    def results(self) -> Iterator[tuple[int, int, float]]: ...
+class Work(ABC):
+    """Stretches ``next`` to ``end - 1`` that are being trained, or whose lines held out are scored, until stopped."""
+
+    def __init__(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> None:
+        self.next, self.end, self.held_out = first, end, held_out
+        self._interrupted = interrupted
+        self._stopped = False
+
+    def __enter__(self) -> Work:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """Take no further stretch. The ones being trained go on to their end."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Stop, and wait until nobody touches the parameters any more."""
+        self.stop()
+
+    @abstractmethod
+    def results(self) -> Iterator[Result]:
+        """What was done, as it is; ends when all is, or when the work was stopped."""
+
+    @property
+    def _is_over(self) -> bool:
+        return self._stopped or self._interrupted() or self.next >= self.end
 
 
 class Crew(Protocol):
@@ -74,8 +97,8 @@ class Stretches:
             cpu_level(),
         )
 
-    def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> tuple[int, int, float]:
-        """One stretch of lines, numbered over all epochs: tokens read, masked words and the sum of their losses."""
+    def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> Result:
+        """One stretch of lines, numbered over all epochs."""
         epoch, place = divmod(number, self.corpus.stretches)
         lines = self.corpus.stretch(place)
         share = (epoch + lines.tokens_before / self.corpus.tokens) / self.config.training.epochs
@@ -106,8 +129,8 @@ class Threads:
         return Burst(self._stretches, first, end, self.threads, held_out, interrupted)
 
 
-class Burst:
-    """Threads that train stretches ``first`` to ``end - 1`` in order, each taking the next one, until stopped."""
+class Burst(Work):
+    """Threads of this process, each taking the next stretch."""
 
     def __init__(
         self,
@@ -118,35 +141,22 @@ class Burst:
         held_out: bool = False,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.next, self.end, self.held_out = first, end, held_out
+        super().__init__(first, end, held_out, interrupted)
         self._stretches = stretches
-        self._interrupted = interrupted
         self._lock = threading.Lock()
-        self._stopped = False
-        self._results: queue.SimpleQueue[tuple[int, int, float] | BaseException | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
         self._working = threads
         self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
 
-    def __enter__(self) -> Burst:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def stop(self) -> None:
-        """Take no further stretch. The ones being trained go on to their end."""
-        self._stopped = True
-
     def close(self) -> None:
-        """Stop, and wait until no thread touches the parameters any more."""
-        self.stop()
+        super().close()
         for thread in self._threads:
             thread.join()
 
-    def results(self) -> Iterator[tuple[int, int, float]]:
-        """What each stretch gave, as they end; ends when all threads have."""
+    def results(self) -> Iterator[Result]:
+        """What each stretch gave; ends when all threads have."""
         while self._working:
             result = self._results.get()
             if isinstance(result, BaseException):
@@ -169,10 +179,15 @@ class Burst:
 
     def _take(self) -> int | None:
         with self._lock:
-            if self._stopped or self._interrupted() or self.next >= self.end:
+            if self._is_over:
                 return None
             self.next += 1
             return self.next - 1
+
+
+def total(results: Sequence[Result]) -> Result:
+    words, masked_words, losses = zip(*results, strict=True) if results else ((), (), ())
+    return sum(words), sum(masked_words), sum(losses)
 
 
 def learning_rate(config: Config, share: float) -> float:

@@ -24,7 +24,7 @@ from posvec.errors import PosvecError
 from posvec.extras import need
 from posvec.model import Model
 from posvec.reports import ClusterReport
-from posvec.stretches import Work
+from posvec.stretches import Result, Work, total
 
 _ROUNDS = 50  # of an epoch at least, however short the text
 _DEATHS = 5  # without a milestone in between, after which there is no point in going on
@@ -179,59 +179,39 @@ class Workers:
             raise failure(error) from error
 
 
-class Rounds:
-    """Rounds over stretches ``first`` to ``end - 1``, until stopped."""
+class Rounds(Work):
+    """Workers that train in rounds. No worker trains beyond the round that it was asked for."""
 
     def __init__(self, workers: Workers, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> None:
-        self.next, self.end = first, end
-        self._workers, self._held_out, self._interrupted = workers, held_out, interrupted
-        self._stopped = False
-        self._since: list[tuple[int, int, float]] = []  # the last milestone
+        super().__init__(first, end, held_out, interrupted)
+        self._workers = workers
+        self._since: list[Result] = []  # the last milestone
 
-    def __enter__(self) -> Rounds:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def stop(self) -> None:
-        """Begin no further round."""
-        self._stopped = True
-
-    def close(self) -> None:
-        """No worker trains beyond the round that it was asked for."""
-        self.stop()
-
-    def results(self) -> Iterator[tuple[int, int, float]]:
+    def results(self) -> Iterator[Result]:
         """What each round gave; negative, what was lost with a worker and is trained again. Settles at the end."""
         while True:
             try:
-                if self.next < self.end and not self._stopped and not self._interrupted():
+                if not self._is_over:
                     result = self._round()
                     yield result
-                elif self._held_out:
+                elif self.held_out:
                     return
                 else:
                     self._workers.settle(self.next)
                     return
             except self._workers.ray.exceptions.RayError as error:
                 self._workers.recover(error)
-                if not self._held_out:
+                if not self.held_out:
                     self.next = self._workers.milestone.stretch
-                    yield _total([(-words, -masked, -loss) for words, masked, loss in self._since])
+                    yield total([(-words, -masked, -loss) for words, masked, loss in self._since])
                     self._since = []
 
-    def _round(self) -> tuple[int, int, float]:
+    def _round(self) -> Result:
         workers = self._workers
         end = min(self.end, self.next + workers.size * workers.stretches)
         bounds = [self.next + (end - self.next) * i // workers.size for i in range(workers.size + 1)]
-        steps = workers.score(bounds) if self._held_out else workers.train(bounds)
-        result = _total([(step.words, step.masked_words, step.loss) for step in steps])
+        steps = workers.score(bounds) if self.held_out else workers.train(bounds)
+        result = total([(step.words, step.masked_words, step.loss) for step in steps])
         self.next = end
         self._since = [] if workers.milestone.stretch == end else [*self._since, result]
         return result
-
-
-def _total(results: Sequence[tuple[int, int, float]]) -> tuple[int, int, float]:
-    words, masked_words, losses = zip(*results, strict=True) if results else ((), (), ())
-    return sum(words), sum(masked_words), sum(losses)

@@ -9,7 +9,7 @@ import numpy as np
 from posvec.distributed.combining import Changes, combine
 from posvec.distributed.plan import Floats, Plan
 from posvec.model import Model
-from posvec.stretches import Burst, Stretches, Text
+from posvec.stretches import Burst, Result, Stretches, Text, total
 
 
 class Replica:
@@ -21,12 +21,10 @@ class Replica:
         """Each block as it was after its last exchange: the same arrays for all replicas that share memory."""
         self._stretches = Stretches(model, text)
 
-    def train(self, first: int, end: int, held_out: bool = False) -> tuple[int, int, float]:
-        """Stretches ``first`` to ``end - 1``: their tokens, masked words and loss."""
+    def train(self, first: int, end: int, held_out: bool = False) -> Result:
+        """Stretches ``first`` to ``end - 1``."""
         with Burst(self._stretches, first, end, self.threads, held_out) as burst:
-            results = list(burst.results())
-        words, masked_words, losses = zip(*results, strict=True) if results else ((), (), ())
-        return sum(words), sum(masked_words), sum(losses)
+            return total(list(burst.results()))
 
     def changes(self, blocks: Sequence[int]) -> list[Changes]:
         """What was done to blocks since their last exchange."""
