@@ -10,10 +10,8 @@ are not repeated. For speed see benchmarks/speed.py.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -21,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from contestant import THREADS
-from reporting import HERE, commit, cpu
+from reporting import HERE, RESULTS, commit, cpu, write
+from runs import Run, keep_run, read_runs, run_apart
 
 CONTESTANTS = ["gensim-subword", "posvec-subword", "posvec-constrained"]
 MEASURES = ["analogies", "WS-353", "SimLex", "RW", "MTurk"]
@@ -32,29 +31,21 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("-o", "--output", type=Path, default=HERE / "results" / "accuracy")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "accuracy")
     arguments = parser.parse_args()
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     lines = arguments.output.with_suffix(".jsonl")
-    runs = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    runs = read_runs(lines)
     done = {(run["trainer"], run["seed"]) for run in runs}
     for seed in range(1, arguments.seeds + 1):
         for trainer in CONTESTANTS:
             if (trainer, seed) not in done:
-                runs.append(run(trainer, seed, arguments.corpus, arguments.data))
-                with lines.open("a") as file:
-                    file.write(json.dumps(runs[-1]) + "\n")
-    arguments.output.with_suffix(".md").write_text(report(runs, arguments))
+                runs.append(keep_run(lines, run(trainer, seed, arguments.corpus, arguments.data)))
+    write(arguments.output.with_suffix(".md"), report(runs, arguments))
 
 
-def run(trainer: str, seed: int, corpus: Path, data: Path) -> dict[str, Any]:
+def run(trainer: str, seed: int, corpus: Path, data: Path) -> Run:
     command = [sys.executable, HERE / "contestant.py", trainer, str(seed), corpus, data]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{trainer}, seed {seed}: {done.stderr}")
-    print(done.stdout.strip(), flush=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return run_apart(command, f"{trainer}, seed {seed}")
 
 
 def report(runs: list[dict[str, Any]], arguments: argparse.Namespace) -> str:

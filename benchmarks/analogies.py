@@ -25,7 +25,7 @@ from gensim.models import KeyedVectors
 from posvec import WordVectors
 from posvec.evaluation import analogy
 from posvec.evaluation.questions import Section, read_questions
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 WORDS, DIM = 150_000, 300
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("questions", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--every", type=int, default=10)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "analogies.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "analogies.md")
     arguments = parser.parse_args()
     sections, _ = read_questions(arguments.questions)
     words, table = make_vectors(sections)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from posvec.compression import CompressionResult, compress_model
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 WAYS: dict[str, dict[str, Any]] = {
     "float16": {"method": "float16"},
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("data", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "compression.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "compression.md")
     arguments = parser.parse_args()
     tests = {
         "questions": [arguments.data / "analogy/en/questions-words.txt"],

@@ -16,17 +16,17 @@ import os
 import platform
 import signal
 import statistics
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from accuracy import MEASURES, commit, cpu
+from accuracy import MEASURES
 from contestant import accuracy, lookup_in
+from reporting import RESULTS, commit, cpu, write
+from runs import Run, keep_run, read_runs, run_apart
 
 CONTESTANTS = ["alone", "1", "2", "4", "2-killed"]
-HERE = Path(__file__).parent
 
 
 def main() -> None:
@@ -35,35 +35,28 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", default="subword")
-    parser.add_argument("-o", "--output", type=Path, default=HERE / "results" / "distributed")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "distributed")
     parser.add_argument("--run", nargs=2, metavar=("CONTESTANT", "SEED"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
         print(json.dumps(train(arguments.run[0], int(arguments.run[1]), arguments)), flush=True)
         return
     lines = arguments.output.with_suffix(".jsonl")
-    runs = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    runs = read_runs(lines)
     done = {(run["contestant"], run["seed"]) for run in runs}
     for seed in range(1, arguments.seeds + 1):
         for contestant in CONTESTANTS:
             if (contestant, seed) not in done:
-                runs.append(run(contestant, seed, arguments))
-                with lines.open("a") as file:
-                    file.write(json.dumps(runs[-1]) + "\n")
-    arguments.output.with_suffix(".md").write_text(report(runs, arguments))
+                runs.append(keep_run(lines, run(contestant, seed, arguments)))
+    write(arguments.output.with_suffix(".md"), report(runs, arguments))
 
 
-def run(contestant: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
+def run(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
     command = [sys.executable, __file__, arguments.corpus, arguments.data, "--model", arguments.model]
-    done = subprocess.run([*command, "--run", contestant, str(seed)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{contestant}, seed {seed}: {done.stderr}")
-    print(done.stdout.strip(), flush=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return run_apart([*command, "--run", contestant, str(seed)], f"{contestant}, seed {seed}")
 
 
-def train(contestant: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
+def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
     import posvec
     from posvec import distributed
 

@@ -11,7 +11,6 @@ benchmarks/README.md). Runs that OUTPUT.jsonl holds already are not repeated. Ta
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 from pathlib import Path
@@ -26,6 +25,7 @@ from posvec.encoding import encode
 from posvec.reports import Progress
 from posvec.training import train
 from reporting import RESULTS, made_by, table, write
+from runs import keep_run, read_runs
 from trainers import PosvecTrainer, Sample
 
 PEER = "gensim-subword"
@@ -41,17 +41,15 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "equal-time")
     arguments = parser.parse_args()
     lines = arguments.output.with_suffix(".jsonl")
-    lines.parent.mkdir(parents=True, exist_ok=True)
-    runs = {each["trainer"]: each for each in map(json.loads, lines.read_text().splitlines())} if lines.exists() else {}
+    runs = {each["trainer"]: each for each in read_runs(lines)}
     for trainer in (PEER, *(f"posvec-{kind}" for kind in arguments.models)):
         if trainer not in runs:
-            runs[trainer] = (
+            new = (
                 run(PEER, arguments.seed, arguments.corpus, arguments.data)
                 if trainer == PEER
                 else train_posvec(trainer, runs[PEER]["seconds"], arguments)
             )
-            with lines.open("a") as file:
-                file.write(json.dumps(runs[trainer]) + "\n")
+            runs[trainer] = keep_run(lines, new)
     write(arguments.output.with_suffix(".md"), report(runs, arguments))
 
 

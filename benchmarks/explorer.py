@@ -20,14 +20,14 @@ import uvicorn
 
 from posvec.explorer.application import listen, make_application
 from posvec.explorer.opened import OpenedModel, open_models
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "explorer.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "explorer.md")
     arguments = parser.parse_args()
     models = open_models({str(path): path for path in arguments.models})
     warm = {name: warm_up(opened) for name, opened in models.items()}

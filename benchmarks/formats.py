@@ -25,7 +25,7 @@ import numpy as np
 
 import posvec
 from posvec import formats
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 OPENING = """
 import sys, time
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--text-rounds", type=int, default=2, help="of text, which takes gensim so long")
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "formats.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "formats.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -28,7 +28,7 @@ from posvec.evaluation.language_model.lookup import Coverage
 from posvec.evaluation.language_model.network import Network
 from posvec.evaluation.language_model.report import LanguageModelReport
 from posvec.evaluation.language_model.training import Training
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 DIM, BATCH, STEPS = 300, 40, 35
 LR, CLIP, DROPOUT = 20.0, 0.25, 0.5
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, nargs="+", default=[10_000, 33_278], help="sizes of the vocabulary")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", type=int, default=1, help="steps of training in a round")
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "language-model.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "language-model.md")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     tables = []

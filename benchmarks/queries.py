@@ -20,7 +20,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from posvec import WordVectors
-from reporting import commit, cpu
+from reporting import RESULTS, commit, cpu
 
 BATCH = 100
 INDEXED = 20_000  # words of the approximate index, which takes a while to build
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=150_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "queries.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "queries.md")
     arguments = parser.parse_args()
     words = [f"w{i}" for i in range(arguments.words)]
     table = clustered(arguments.words, arguments.dim)

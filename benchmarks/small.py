@@ -14,6 +14,7 @@ from typing import Any
 
 import posvec
 from contestant import accuracy, lookup_in
+from reporting import RESULTS
 
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -29,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("data", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "small.md")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "small.md")
     arguments = parser.parse_args()
     rows = []
     for settings in SETTINGS:
