@@ -31,8 +31,8 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
         except ValueError as error:
             if not skip_invalid:
                 raise CorpusError(
-                    f"{path}, line {number}: {error}; mend the line, or pass over such lines with --skip-invalid "
-                    "(skip_invalid=True)"
+                    f"{path}, line {number}: {error}; mend or remove the line; evaluations pass over such lines with "
+                    "--skip-invalid (skip_invalid=True)"
                 ) from error
             invalid += 1
     return parsed, invalid

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from posvec.reproduction.claims import Claim, Number
-from posvec.reproduction.findings import Seed
+from posvec.reproduction.claims import Claim
+from posvec.reproduction.numbers import (
+    best_accuracy,
+    beyond,
+    cluster_size,
+    in_class,
+    near,
+    ratio,
+    spread,
+    value,
+)
 
 SENTENCES = ("unlike dogs cats [MASK]", "unlike cats dogs [MASK]", "fruit flies like [MASK]", "[MASK] flies like fruit")
 """Of its table of masked words."""
@@ -20,80 +28,6 @@ CLASSES = {
 """The context words that it names for each cluster."""
 SHAPES: dict[str, tuple[int, int | None]] = {"subword": (5, None), "positional": (15, 300), "constrained": (15, 60)}
 """The best c and D' of each model, of Table 1."""
-
-
-def _value(experiment: str, variant: str, *keys: str) -> Number:
-    def number(seed: Seed) -> float:
-        value: Any = seed[experiment][variant]
-        for key in keys:
-            value = value[key]
-        return float(value)
-
-    return number
-
-
-def _ratio(one: Number, other: Number) -> Number:
-    return lambda seed: one(seed) / other(seed)
-
-
-def _best(model: str) -> Number:
-    """The highest accuracy over window sizes."""
-    return lambda seed: max(
-        values["accuracy"] for name, values in seed["windows"].items() if name.startswith(f"{model} ")
-    )
-
-
-def _near(model: str, *positions: int) -> Number:
-    """The mean importance of some positions."""
-    return lambda seed: sum(seed["positions"][model][f"{each:+d}"] for each in positions) / len(positions)
-
-
-def _beyond(model: str, low: float, high: float, left: bool = False) -> Number:
-    """The mean importance of positions at some shares of the window from the masked word."""
-
-    def number(seed: Seed) -> float:
-        importance = {int(position): value for position, value in seed["positions"][model].items()}
-        window = max(importance)
-        chosen = [
-            value
-            for position, value in importance.items()
-            if max(2, low * window) < abs(position) <= high * window and not (left and position > 0)
-        ]
-        return float(sum(chosen) / len(chosen))
-
-    return number
-
-
-def _spread(model: str) -> Number:
-    """Of importance beyond +-2: the deviation from its mean."""
-
-    def number(seed: Seed) -> float:
-        values = [value for position, value in seed["positions"][model].items() if abs(int(position)) > 2]
-        mean = sum(values) / len(values)
-        deviation: float = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
-        return deviation
-
-    return number
-
-
-def _size(model: str, *names: str) -> Number:
-    """How many features there are in some clusters, those numbered of one name together."""
-    return lambda seed: sum(
-        each["size"] for name, each in seed["clusters"][model]["clusters"].items() if name.partition("-")[0] in names
-    )
-
-
-def _in_class(model: str, cluster: str) -> Number:
-    """The share of the words, that the paper names for a cluster, which it maximizes here."""
-
-    def number(seed: Seed) -> float:
-        classes = seed["context-words"][model]["classes"]
-        # all of them, or nothing is said: "in" alone may as well be a word of another language
-        found = [classes[word].partition("-")[0] == cluster for word in CLASSES[cluster]]
-        return float(sum(found) / len(found))
-
-    return number
-
 
 PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "models": {"subword": 71.0, "positional": 252.0, "constrained": 125.0},
@@ -117,7 +51,7 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The square-root normal distribution keeps the variance of the subword model",
             "a ratio of variances in (0.95, 1] with k = 9",
-            _value("initial-values", "sqrt_normal", "variance_ratio"),
+            value("initial-values", "sqrt_normal", "variance_ratio"),
             "≈",
             1.0,
             ".3f",
@@ -126,7 +60,7 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Positions same as vanilla subwords make the variance of the product vanish",
             "1/9D⁴ ≪ 1/3D²",
-            _value("initial-values", "vanilla", "variance_ratio"),
+            value("initial-values", "vanilla", "variance_ratio"),
             "<",
             0.01,
             ".2g",
@@ -146,33 +80,33 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Positional model: after “unlike dogs cats”, mew is more probable than bark",
             "mew 100 %, bark 99.7 %",
-            _value("masked-words", "positional", SENTENCES[0], "mew", "probability"),
+            value("masked-words", "positional", SENTENCES[0], "mew", "probability"),
             ">",
-            _value("masked-words", "positional", SENTENCES[0], "bark", "probability"),
+            value("masked-words", "positional", SENTENCES[0], "bark", "probability"),
             ".1%",
         ),
         Claim(
             "Positional model: after “unlike cats dogs”, mew is less probable than bark",
             "mew 99.8 %, bark 99.9 %",
-            _value("masked-words", "positional", SENTENCES[1], "mew", "probability"),
+            value("masked-words", "positional", SENTENCES[1], "mew", "probability"),
             "<",
-            _value("masked-words", "positional", SENTENCES[1], "bark", "probability"),
+            value("masked-words", "positional", SENTENCES[1], "bark", "probability"),
             ".1%",
         ),
         Claim(
             "Constrained model: moisture is more probable in “fruit flies like …” than in “… flies like fruit”",
             "69.6 % and 42.8 %",
-            _value("masked-words", "constrained", SENTENCES[2], "moisture", "probability"),
+            value("masked-words", "constrained", SENTENCES[2], "moisture", "probability"),
             ">",
-            _value("masked-words", "constrained", SENTENCES[3], "moisture", "probability"),
+            value("masked-words", "constrained", SENTENCES[3], "moisture", "probability"),
             ".1%",
         ),
         Claim(
             "Constrained model: vegetable is about as probable in both of these",
             "99.9 % and 99.9 %",
-            _value("masked-words", "constrained", SENTENCES[2], "vegetable", "probability"),
+            value("masked-words", "constrained", SENTENCES[2], "vegetable", "probability"),
             "≈",
-            _value("masked-words", "constrained", SENTENCES[3], "vegetable", "probability"),
+            value("masked-words", "constrained", SENTENCES[3], "vegetable", "probability"),
             ".1%",
             0.05,
         ),
@@ -181,36 +115,36 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Positional model: importance falls sharply from positions ±1 to ±2",
             "a sharp fall, in the figure",
-            _near("positional", -1, 1),
+            near("positional", -1, 1),
             ">",
-            _near("positional", -2, 2),
+            near("positional", -2, 2),
         ),
         Claim(
             "Constrained model: importance falls sharply from positions ±1 to ±2",
             "a sharp fall, in the figure",
-            _near("constrained", -1, 1),
+            near("constrained", -1, 1),
             ">",
-            _near("constrained", -2, 2),
+            near("constrained", -2, 2),
         ),
         Claim(
             "Positional model: beyond ±2 importance rises with distance (the outer third of the window against the "
             "inner third)",
             "it increases, in the figure",
-            _beyond("positional", 2 / 3, 1),
+            beyond("positional", 2 / 3, 1),
             ">",
-            _beyond("positional", 0, 1 / 3),
+            beyond("positional", 0, 1 / 3),
         ),
         Claim(
             "Positional model: far to the left (p < −12 of 15) it even exceeds that of p = −2",
             "it exceeds, in the figure",
-            _beyond("positional", 12 / 15, 1, left=True),
+            beyond("positional", 12 / 15, 1, left=True),
             ">",
-            _near("positional", -2),
+            near("positional", -2),
         ),
         Claim(
             "Constrained model: beyond ±2 importance is almost constant (its deviation is less than 0.1)",
             "almost constant, in the figure",
-            _spread("constrained"),
+            spread("constrained"),
             "<",
             0.1,
         ),
@@ -219,25 +153,25 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Positional model: the informational cluster is bigger than the antepositional one",
             "bigger; 224 of 300 against some of 76",
-            _size("positional", "informational"),
+            cluster_size("positional", "informational"),
             ">",
-            _size("positional", "antepositional"),
+            cluster_size("positional", "antepositional"),
             ".0f",
         ),
         Claim(
             "Positional model: the informational cluster is bigger than the postpositional one",
             "bigger; 224 of 300 against some of 76",
-            _size("positional", "informational"),
+            cluster_size("positional", "informational"),
             ">",
-            _size("positional", "postpositional"),
+            cluster_size("positional", "postpositional"),
             ".0f",
         ),
         Claim(
             "Positional model: about a quarter of the features are ante- or postpositional",
             "76 of 300 (25.3 %)",
-            _ratio(
-                _size("positional", "antepositional", "postpositional"),
-                _size("positional", "antepositional", "postpositional", "informational"),
+            ratio(
+                cluster_size("positional", "antepositional", "postpositional"),
+                cluster_size("positional", "antepositional", "postpositional", "informational"),
             ),
             "≈",
             76 / 300,
@@ -247,7 +181,7 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Constrained model: there are antepositional and postpositional features alone, and of both",
             "two clusters, one for each side",
-            lambda seed: min(_size("constrained", name)(seed) for name in ("antepositional", "postpositional")),
+            lambda seed: min(cluster_size("constrained", name)(seed) for name in ("antepositional", "postpositional")),
             ">",
             0.0,
             ".0f",
@@ -258,7 +192,7 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
             f"Positional model: the words that the paper names for it are {cluster} ({', '.join(words)}): "
             "at least half of them",
             "all three",
-            _in_class("positional", cluster),
+            in_class("positional", cluster, words),
             ">",
             0.5,
             ".0%",
@@ -269,15 +203,15 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The constrained model trains faster than the positional model (CPU seconds)",
             "2h05 and 4h12",
-            _value("models", "constrained", "cpu_seconds"),
+            value("models", "constrained", "cpu_seconds"),
             "<",
-            _value("models", "positional", "cpu_seconds"),
+            value("models", "positional", "cpu_seconds"),
             ".0f",
         ),
         Claim(
             "The constrained model trains twice as fast as the positional model (CPU seconds)",
             "a ratio of 2.0",
-            _ratio(_value("models", "positional", "cpu_seconds"), _value("models", "constrained", "cpu_seconds")),
+            ratio(value("models", "positional", "cpu_seconds"), value("models", "constrained", "cpu_seconds")),
             "≈",
             2.0,
             ".2f",
@@ -286,25 +220,25 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The subword model trains faster than the constrained model (CPU seconds)",
             "1h11 and 2h05",
-            _value("models", "subword", "cpu_seconds"),
+            value("models", "subword", "cpu_seconds"),
             "<",
-            _value("models", "constrained", "cpu_seconds"),
+            value("models", "constrained", "cpu_seconds"),
             ".0f",
         ),
         Claim(
             "On all of the text, the positional model is more accurate than the subword model",
             "71.8 % and 65.3 % at their best, in the figure of window sizes",
-            _value("models", "positional", "accuracy"),
+            value("models", "positional", "accuracy"),
             ">",
-            _value("models", "subword", "accuracy"),
+            value("models", "subword", "accuracy"),
             ".1%",
         ),
         Claim(
             "On all of the text, the constrained model is more accurate than the positional model",
             "75.0 % and 72.4 %, in the figure of D′",
-            _value("models", "constrained", "accuracy"),
+            value("models", "constrained", "accuracy"),
             ">",
-            _value("models", "positional", "accuracy"),
+            value("models", "positional", "accuracy"),
             ".1%",
         ),
     ),
@@ -312,25 +246,25 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The accuracy of the subword model declines as the window grows from 5 to 50",
             "65.3 % at c = 5, 58.2 % at c = 50",
-            _value("windows", "subword 5", "accuracy"),
+            value("windows", "subword 5", "accuracy"),
             ">",
-            _value("windows", "subword 50", "accuracy"),
+            value("windows", "subword 50", "accuracy"),
             ".1%",
         ),
         Claim(
             "The positional model copes with windows up to 40: it is at least as accurate there as with 5",
             "70.7 % at c = 5, 71.7 % at c = 40",
-            _value("windows", "positional 40", "accuracy"),
+            value("windows", "positional 40", "accuracy"),
             ">",
-            _value("windows", "positional 5", "accuracy"),
+            value("windows", "positional 5", "accuracy"),
             ".1%",
         ),
         Claim(
             "At its best window the positional model is more accurate than the subword model at its own",
             "71.8 % and 65.3 %",
-            _best("positional"),
+            best_accuracy("positional"),
             ">",
-            _best("subword"),
+            best_accuracy("subword"),
             ".1%",
         ),
     ),
@@ -338,17 +272,17 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Some positional features (D′ = 60) are better than none",
             "75.0 % and 62.0 %",
-            _value("positional-features", "constrained 60", "accuracy"),
+            value("positional-features", "constrained 60", "accuracy"),
             ">",
-            _value("positional-features", "constrained 0", "accuracy"),
+            value("positional-features", "constrained 0", "accuracy"),
             ".1%",
         ),
         Claim(
             "Some positional features (D′ = 60) are better than all features being positional",
             "75.0 % and 72.4 %",
-            _value("positional-features", "constrained 60", "accuracy"),
+            value("positional-features", "constrained 60", "accuracy"),
             ">",
-            _value("positional-features", "constrained 300", "accuracy"),
+            value("positional-features", "constrained 300", "accuracy"),
             ".1%",
         ),
     ),
@@ -356,26 +290,26 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "Positions same as vanilla subwords train worst: worse than the square-root normal distribution as run",
             "51.0 % and 75.0 %",
-            _value("initializers", "vanilla", "accuracy"),
+            value("initializers", "vanilla", "accuracy"),
             "<",
-            _value("initializers", "sqrt_normal_as_run", "accuracy"),
+            value("initializers", "sqrt_normal_as_run", "accuracy"),
             ".1%",
         ),
         Claim(
             "Identity positions are about as good as the square-root normal distribution as run",
             "75.0 % and 75.0 %",
-            _value("initializers", "identity", "accuracy"),
+            value("initializers", "identity", "accuracy"),
             "≈",
-            _value("initializers", "sqrt_normal_as_run", "accuracy"),
+            value("initializers", "sqrt_normal_as_run", "accuracy"),
             ".1%",
             0.02,
         ),
         Claim(
             "The uniform distribution is about as good as the square-root normal distribution as run",
             "74.3 % and 75.0 %",
-            _value("initializers", "uniform", "accuracy"),
+            value("initializers", "uniform", "accuracy"),
             "≈",
-            _value("initializers", "sqrt_normal_as_run", "accuracy"),
+            value("initializers", "sqrt_normal_as_run", "accuracy"),
             ".1%",
             0.02,
         ),
@@ -392,25 +326,25 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The positional model gives a lower test perplexity than the subword model",
             "347.52 and 360.91",
-            _value("language-model", "positional", "test"),
+            value("language-model", "positional", "test"),
             "<",
-            _value("language-model", "subword", "test"),
+            value("language-model", "subword", "test"),
             ".1f",
         ),
         Claim(
             "The constrained model gives a lower test perplexity than the subword model",
             "343.13 and 360.91",
-            _value("language-model", "constrained", "test"),
+            value("language-model", "constrained", "test"),
             "<",
-            _value("language-model", "subword", "test"),
+            value("language-model", "subword", "test"),
             ".1f",
         ),
         Claim(
             "The constrained model gives a lower test perplexity than the positional model",
             "343.13 and 347.52",
-            _value("language-model", "constrained", "test"),
+            value("language-model", "constrained", "test"),
             "<",
-            _value("language-model", "positional", "test"),
+            value("language-model", "positional", "test"),
             ".1f",
         ),
     ),
@@ -418,17 +352,17 @@ CLAIMS: Mapping[str, tuple[Claim, ...]] = {
         Claim(
             "The positional model wants a larger window than the subword model",
             "c = 15 and c = 5",
-            _value("search", "positional", "window"),
+            value("search", "positional", "window"),
             ">",
-            _value("search", "subword", "window"),
+            value("search", "subword", "window"),
             ".0f",
         ),
         Claim(
             "The constrained model wants a larger window than the subword model",
             "c = 15 and c = 5",
-            _value("search", "constrained", "window"),
+            value("search", "constrained", "window"),
             ">",
-            _value("search", "subword", "window"),
+            value("search", "subword", "window"),
             ".0f",
         ),
     ),

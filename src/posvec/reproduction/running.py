@@ -321,7 +321,8 @@ def _described(bench: Bench, part: Part) -> str:
     used = bench.total_words if limit is None else min(limit, bench.total_words)
     config = scale.config("subword", part)
     about = "" if used == bench.total_words else "about "
+    remark = f"; {scale.sweep_remark}" if part == "sweep" and scale.sweep_remark else ""
     return (
         f"{about}{used:,} words, {plural(config.training.epochs, 'epoch')}, D = {config.model.dim}, "
-        f"r = {config.vocabulary.sample:g}, initial learning rate {config.training.initial_lr:g}"
+        f"r = {config.vocabulary.sample:g}, initial learning rate {config.training.initial_lr:g}{remark}"
     )

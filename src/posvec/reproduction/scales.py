@@ -39,6 +39,8 @@ class Scale:
     """Of every model, beside those of the preset."""
     sweep_settings: Mapping[str, Any] = field(default_factory=dict)
     """Of those of sweeps and searches: with little text, more passes over it and more of its frequent words."""
+    sweep_remark: str = ""
+    """How these were come by, which reports tell."""
     language_model: Mapping[str, Any] = field(default_factory=dict)
 
     def config(self, model: str, part: Part = "main", **settings: Any) -> Config:
@@ -66,6 +68,7 @@ SCALES = {
             words={"main": 100_000_000, "sweep": 4_000_000},
             trials=8,
             sweep_settings={"epochs": 3, "sample": 1e-4},
+            sweep_remark="chosen after probes on English Wikipedia: one epoch with r = 1e-05 teaches too little",
             language_model={
                 "lowercase": True,
                 "train_tokens": 60_000,
