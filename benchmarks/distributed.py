@@ -1,10 +1,11 @@
 """Training on a Ray cluster beside one process: words/s, accuracy, a worker that is killed. Runs alternate.
 
-    python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [-o benchmarks/results/distributed]
+    python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [--rounds 5] [-o benchmarks/results/distributed]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
-benchmarks/README.md). Each run is a process of its own with one thread per worker; runs that OUTPUT.jsonl holds already
-are not repeated.
+benchmarks/README.md). Accuracy is that of the whole text, speed that of every 5th line in several rounds, with the
+machine probed for whether it gave both CPUs a core (machine.py). Each run is a process of its own with one thread per
+worker; runs that OUTPUT.jsonl holds already are not repeated.
 """
 
 from __future__ import annotations
@@ -13,20 +14,29 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import signal
 import statistics
 import sys
-from importlib.metadata import version
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from accuracy import MEASURES
 from contestant import accuracy, lookup_in
-from reporting import RESULTS, commit, cpu, write
+from machine import OWN_CORES, probed
+from reporting import RESULTS, made_by, spread, table, write
 from runs import Run, keep_run, read_runs, run_apart
+from trainers import Sample
 
-CONTESTANTS = ["alone", "1", "2", "4", "2-killed"]
+CONTESTANTS = {
+    "alone": "one process",
+    "1": "1 worker",
+    "2": "2 workers",
+    "4": "4 workers",
+    "2-killed": "2 workers, one killed",
+}
+TIMED = {**CONTESTANTS, "alone-2": "one process, 2 threads"}
+RACED = ("alone", "alone-2", "1", "2")
 
 
 def main() -> None:
@@ -34,58 +44,77 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--model", default="subword")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "distributed")
-    parser.add_argument("--run", nargs=2, metavar=("CONTESTANT", "SEED"), help=argparse.SUPPRESS)
+    parser.add_argument("--run", nargs=3, metavar=("TASK", "CONTESTANT", "NUMBER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
-        print(json.dumps(train(arguments.run[0], int(arguments.run[1]), arguments)), flush=True)
+        task, contestant, number = arguments.run
+        print(json.dumps(TASKS[task](contestant, int(number), arguments)), flush=True)
         return
     lines = arguments.output.with_suffix(".jsonl")
     runs = read_runs(lines)
-    done = {(run["contestant"], run["seed"]) for run in runs}
-    for seed in range(1, arguments.seeds + 1):
-        for contestant in CONTESTANTS:
-            if (contestant, seed) not in done:
-                runs.append(keep_run(lines, run(contestant, seed, arguments)))
+    done = {(run["task"], run["contestant"], run["number"]) for run in runs}
+    with tempfile.TemporaryDirectory() as folder:
+        texts = {"accuracy": arguments.corpus, "speed": Sample(Path(folder), arguments.corpus, arguments.every).text}
+        wanted = [("speed", name, number) for number in range(arguments.rounds) for name in RACED]
+        wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in CONTESTANTS]
+        for task, contestant, number in wanted:
+            if (task, contestant, number) not in done:
+                command = [sys.executable, __file__, texts[task], arguments.data, "--model", arguments.model]
+                command += ["--run", task, contestant, str(number)]
+                runs.append(keep_run(lines, run_apart(command, f"{task} of {contestant}, {number}")))
     write(arguments.output.with_suffix(".md"), report(runs, arguments))
 
 
-def run(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
-    command = [sys.executable, __file__, arguments.corpus, arguments.data, "--model", arguments.model]
-    return run_apart([*command, "--run", contestant, str(seed)], f"{contestant}, seed {seed}")
-
-
-def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
-    import posvec
-    from posvec import distributed
-
-    how: dict[str, Any] = {"tokenizer": "whitespace", "threads": 1, "seed": seed}
-    if contestant == "alone":
-        model = posvec.train(arguments.corpus, arguments.model, **how)
-    else:
-        workers, _, killed = contestant.partition("-")
-        callbacks = [Killer()] if killed else []
-        model = distributed.train(
-            arguments.corpus, arguments.model, cluster="local", workers=int(workers), callbacks=callbacks, **how
-        )
+def measure_accuracy(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
+    model = train(contestant, seed, arguments)
     report = model.report
     assert report is not None
     cluster = report.cluster
     return {
+        "task": "accuracy",
         "contestant": contestant,
-        "seed": seed,
-        "words_per_second": report.words_per_second,
-        "seconds": report.seconds,
+        "number": seed,
         "loss": report.loss,
         "vocabulary": report.vocabulary,
-        "rounds": cluster.rounds if cluster else 0,
         "gigabytes_sent": cluster.bytes_sent / 1e9 if cluster else 0.0,
-        "waited": cluster.seconds_waited if cluster else 0.0,
         "staleness": list(cluster.staleness) if cluster else [0, 0],
         "replaced": cluster.replaced if cluster else 0,
         **accuracy(arguments.data, model.vocabulary.words, model.vectors.table, lookup_in(model)),
     }
+
+
+def measure_speed(contestant: str, number: int, arguments: argparse.Namespace) -> Run:
+    model, cores = probed(lambda: train(contestant, 1, arguments))
+    report = model.report
+    assert report is not None
+    return {
+        "task": "speed",
+        "contestant": contestant,
+        "number": number,
+        "words_per_second": report.words_per_second,
+        "seconds": report.seconds,
+        "waited": report.cluster.seconds_waited if report.cluster else 0.0,
+        "cores": cores,
+    }
+
+
+TASKS = {"accuracy": measure_accuracy, "speed": measure_speed}
+
+
+def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Any:
+    import posvec
+    from posvec import distributed
+
+    how: dict[str, Any] = {"tokenizer": "whitespace", "threads": 1, "seed": seed}
+    workers, _, more = contestant.partition("-")
+    if workers == "alone":
+        return posvec.train(arguments.corpus, arguments.model, **{**how, "threads": int(more or 1)})
+    how["callbacks"] = [Killer()] if more else []
+    return distributed.train(arguments.corpus, arguments.model, cluster="local", workers=int(workers), **how)
 
 
 class Killer:
@@ -111,54 +140,80 @@ def _process_of_a_worker() -> int:
     sys.exit("no worker is running")
 
 
-def report(runs: list[dict[str, Any]], arguments: argparse.Namespace) -> str:
-    by_name = {name: [run for run in runs if run["contestant"] == name] for name in CONTESTANTS}
-    by_name = {name: found for name, found in by_name.items() if found}
-
-    def mean(name: str, key: str) -> float:
-        return statistics.mean(run[key] for run in by_name[name])
-
-    def spread(name: str, key: str) -> str:
-        values = [run[key] for run in by_name[name]]
-        return f"{statistics.mean(values):.1f} ({min(values):.1f}–{max(values):.1f})"
-
-    def ratio(name: str) -> str:
-        """The median over seeds, each beside the run of one worker in the same round of runs."""
-        one = {run["seed"]: run["words_per_second"] for run in by_name.get("1", [])}
-        ratios = [run["words_per_second"] / one[run["seed"]] for run in by_name[name] if run["seed"] in one]
-        return f"{statistics.median(ratios):.2f}" if ratios else ""
-
-    titles = {"alone": "one process", "1": "1 worker", "2": "2 workers", "4": "4 workers", "2-killed": "2, one killed"}
-    head = ["", "words/s", "beside 1 worker", *MEASURES, "loss", "GB sent", "s waited", "replaced"]
-    rows = [
-        [
-            titles[name],
-            f"{mean(name, 'words_per_second'):,.0f}",
-            ratio(name),
-            *(spread(name, measure) for measure in MEASURES),
-            f"{mean(name, 'loss'):.3f}",
-            f"{mean(name, 'gigabytes_sent'):.1f}",
-            f"{mean(name, 'waited'):.1f}",
-            f"{sum(run['replaced'] for run in by_name[name])}",
-        ]
-        for name in by_name
-    ]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
-    vocabularies = " or ".join(f"{size:,}" for size in sorted({run["vocabulary"] for run in runs}))
+def report(runs: list[Run], arguments: argparse.Namespace) -> str:
+    raced = [run for run in runs if run["task"] == "speed"]
+    trained = [run for run in runs if run["task"] == "accuracy"]
+    vocabularies = " or ".join(f"{size:,}" for size in sorted({run["vocabulary"] for run in trained}))
+    seeds = len({run["number"] for run in trained})
+    command = (
+        f"python benchmarks/distributed.py TOKENIZED_TEXT DATA --model {arguments.model} --seeds {arguments.seeds} "
+        f"--rounds {arguments.rounds} --every {arguments.every}"
+    )
     return f"""# Training on a Ray cluster
 
-One thread per worker, all on one machine, one epoch of the {arguments.model} model with its default settings; mean over
-{len(by_name["alone"])} seeds, in parentheses lowest and highest. 4 workers share its 2 cores: their speed says
-nothing, their accuracy does. The vocabulary had {vocabularies} words in every run.
+All workers on one machine with 2 cores, one thread each, one epoch of the {arguments.model} model with its default
+settings.
 
-{table}
+## Speed
+
+Every {arguments.every}th line of the text, {len({run["number"] for run in raced})} rounds in which runs alternate. The
+machine at times gives both CPUs one core between them; “two cores” leaves out runs around which that was so. Median
+(lowest–highest); ratios are of runs in one round.
+
+{speeds(raced)}
+
+## Accuracy
+
+The whole text, mean over {seeds} seeds (lowest–highest). 4 workers share 2 cores. The vocabulary had {vocabularies}
+words in every run. Of 2 workers, one was killed by its process id halfway in each of the runs of the last line.
+
+{accuracies(trained)}
 
 Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most frequent words. Others: Spearman's ρ ×
-100, out-of-vocabulary words through their subwords. Bytes went through shared memory.
+100, out-of-vocabulary words through their subwords. Bytes went through shared memory; staleness is the words of others
+that a worker has not seen, of its busiest and of its rarest rows.
 
-Made by `python benchmarks/distributed.py TOKENIZED_TEXT DATA --seeds {arguments.seeds}` with posvec {version("posvec")}
-({commit()}), Ray {version("ray")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.
-"""
+{made_by(command, "ray", "numpy")}"""
+
+
+def speeds(runs: list[Run]) -> str:
+    by_round = {(run["contestant"], run["number"]): run for run in runs}
+    rows = []
+    for name in RACED:
+        own = [run for run in runs if run["contestant"] == name]
+        ratios, ratios_on_two = [], []
+        for run in own:
+            one = by_round.get(("1", run["number"]))
+            if one:
+                ratios.append(run["words_per_second"] / one["words_per_second"])
+                if min(one["cores"], run["cores"]) >= OWN_CORES:
+                    ratios_on_two.append(ratios[-1])
+        waited = [run["waited"] / run["seconds"] for run in own]
+        thousands = [run["words_per_second"] / 1000 for run in own]
+        rows.append(
+            [TIMED[name], spread(thousands, ",.0f"), spread(ratios), spread(ratios_on_two), spread(waited, ".0%")]
+        )
+    return table(["", "thousand words/s", "beside 1 worker", "on two cores", "of its time waited"], rows)
+
+
+def accuracies(runs: list[Run]) -> str:
+    rows = []
+    for name, title in CONTESTANTS.items():
+        own = [run for run in runs if run["contestant"] == name]
+        if own:
+            rows.append([
+                title,
+                *(mean([run[measure] for run in own]) for measure in MEASURES),
+                f"{statistics.mean(run['loss'] for run in own):.3f}",
+                f"{statistics.mean(run['gigabytes_sent'] for run in own):.1f}",
+                "–".join(f"{words:,}" for words in own[0]["staleness"]),
+                f"{sum(run['replaced'] for run in own)}",
+            ])  # fmt: skip
+    return table(["", *MEASURES, "loss", "GB sent", "staleness", "replaced"], rows)
+
+
+def mean(values: list[float]) -> str:
+    return f"{statistics.mean(values):.1f} ({min(values):.1f}–{max(values):.1f})"
 
 
 if __name__ == "__main__":

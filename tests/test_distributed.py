@@ -18,7 +18,7 @@ import pytest
 from posvec import CorpusError, PosvecError
 from posvec.config import make_config
 from posvec.corpus import open_corpus
-from posvec.distributed.combining import Changes, combine
+from posvec.distributed.combining import Changes, combine, steady
 from posvec.distributed.options import make_options
 from posvec.distributed.plan import make_plan, tables
 from posvec.encoding import encode
@@ -142,6 +142,24 @@ def test_rules_combine_changes_as_they_say():
     assert combine(base, [both, some], "agreement").tolist() == [[1, 0], [1, 1], [2, 0]]
 
 
+def test_steady_sums_go_once_along_the_direction_that_all_workers_took():
+    draw = np.random.default_rng(3)
+    direction = draw.normal(size=20)
+    direction /= np.linalg.norm(direction)
+    own = [draw.normal(size=(50, 20)) for _ in range(4)]
+    own = [each - np.outer(each @ direction, direction) for each in own]
+    alike = np.outer(draw.normal(40, 1, 50), direction)
+    base = draw.normal(size=(60, 20)).astype(np.float32)
+    changes = [Changes(None, np.vstack([alike + each, each[:10]]).astype(np.float32)) for each in own]
+    moved = steady(base, changes, [slice(0, 50), slice(50, 60)]) - base
+    assert moved[:50] @ direction == pytest.approx(alike @ direction, rel=1e-3)
+    across = moved[:50] - np.outer(moved[:50] @ direction, direction)
+    assert across == pytest.approx(sum(own), abs=1)  # not exact: own ways turn the direction a little
+    assert np.abs(across - sum(own)).mean() < 0.2
+    nothing = [Changes(None, np.zeros_like(base))] * 2
+    assert (steady(base, nothing, [slice(0, 60)]) == base).all()
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_every_row_is_in_one_block_and_busy_rows_have_short_periods(corpus, workers):
     with open_corpus(corpus) as opened:
@@ -202,6 +220,18 @@ def test_two_workers_learn_what_one_process_learns(trained, varied):
     assert trained.report.cluster.replaced == 0
 
 
+def test_at_first_one_worker_trains_alone_and_every_stretch_is_trained_once(cluster, varied, monkeypatch):
+    rounds = []
+    train = crew.Workers.train
+    monkeypatch.setattr(crew.Workers, "train", lambda each, bounds: rounds.append(bounds) or train(each, bounds))
+    distributed.train(varied, "subword", **SMALL, workers=2, warmup_words=2000)
+    assert [bounds[0] for bounds in rounds[1:]] == [bounds[-1] for bounds in rounds[:-1]]
+    alone = [bounds for bounds in rounds if bounds[1] == bounds[2] > bounds[0]]
+    assert alone
+    assert alone == rounds[: len(alone)]
+    assert alone[-1][-1] / rounds[-1][-1] == pytest.approx(2000 / 60_000, abs=0.01)
+
+
 def test_a_worker_that_is_killed_changes_nothing(trained, varied, monkeypatch):
     killer = Killer(monkeypatch, 40_000)
     model = distributed.train(varied, "constrained", **SMALL, workers=2, epochs=2, validation=0.1, callbacks=[killer])
@@ -252,7 +282,7 @@ def test_workers_that_have_no_room_are_refused(cluster, varied):
 
 @pytest.mark.parametrize(
     ("option", "said"),
-    [({"workers": 0}, "at least 1"), ({"sync_words": 0}, "at least 1"), ({"combine": "magic"}, "one of")],
+    [({"workers": 0}, "at least 1"), ({"warmup_words": -1}, "at least 0"), ({"combine": "magic"}, "one of")],
 )
 def test_options_that_cannot_be_are_refused(option, said):
     with pytest.raises(ConfigError, match=said):

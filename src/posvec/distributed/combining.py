@@ -44,6 +44,23 @@ def combine(base: Floats, changes: Sequence[Changes], rule: str) -> Floats:
     return total
 
 
+def steady(base: Floats, changes: Sequence[Changes], parts: Sequence[slice]) -> Floats:
+    """The sum of the workers' changes to all rows of a block, kept from going too far.
+
+    Rows that are updated many times between exchanges drift together in one direction until something pulls them back;
+    every worker goes all that way by itself. So along the direction in which the rows of a part moved most, what the
+    workers agree on counts once. In all other directions changes are as good as independent, and add up.
+    """
+    total = _moved(np.zeros_like(base), changes)
+    for part in parts:
+        direction = _main_direction(total[part])
+        along = total[part] @ direction
+        squares = sum(float(np.square(change.moved[part] @ direction).sum()) for change in changes)
+        share = min(1.0, squares / max(float(np.square(along).sum()), 1e-30))
+        total[part] -= np.float32(1 - share) * np.outer(along, direction)
+    return base + total
+
+
 @dataclass(frozen=True)
 class Tally:
     """All that a rule can go by, for each row of a block."""
@@ -70,6 +87,16 @@ RULES: dict[str, Callable[[Tally], Floats]] = {
     "agreement": _agreement,
 }
 """The share of the sum of all changes that each row moves by. The rule ``sum`` is all of it."""
+
+
+def _main_direction(rows: Floats) -> Floats:
+    """The direction in which rows are longest, all together, by the power method: of length 1, or 0 if all are."""
+    direction = rows[np.argmax(_squares(rows))]
+    for _ in range(8):  # near enough: nothing depends on the last digits
+        direction = direction / max(float(np.linalg.norm(direction)), 1e-30)
+        direction = rows.T @ (rows @ direction)
+    longest: Floats = direction / max(float(np.linalg.norm(direction)), 1e-30)
+    return longest
 
 
 def _moved(rows: Floats, changes: Sequence[Changes]) -> Floats:

@@ -1,11 +1,12 @@
 """Training by the workers of a cluster, in rounds: local stochastic gradient descent.
 
-In a round, every worker trains its share of the next stretches on its own replica. Then the blocks that are due are
-exchanged: each worker hands over what it did to their rows, the owner of a block combines that into new values, and all
-workers receive these. After the rounds in which all blocks are due, and whenever training pauses, all replicas are the
-same: a milestone. When a worker dies, another one takes its place, all go back to the last milestone, and what was
-trained since is trained again. With one thread for each worker the result is, byte for byte, that of a run in which
-nobody died.
+At first a single worker trains: a new model moves as a whole, and what several workers do to it then adds up to far
+too much. In every round after that, each trains its share of the next stretches on its own replica. Then the blocks
+that are due are exchanged: each worker hands over what it did to their rows, the owner of a block combines that into
+new values, and all workers receive these. After the rounds in which all blocks are due, and whenever training pauses,
+all replicas are the same: a milestone. When a worker dies, another one takes its place, all go back to the last
+milestone, and what was trained since is trained again. With one thread for each worker the result is, byte for byte,
+that of a run in which nobody died.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from posvec.reports import ClusterReport
 from posvec.stretches import Result, Work, total
 
 _ROUNDS = 50  # of an epoch at least, however short the text
+_ALONE = 0.05  # of all training at most is that of a single worker
 _DEATHS = 5  # without a milestone in between, after which there is no point in going on
 _START_SECONDS = 300.0
 
@@ -51,6 +53,9 @@ class Workers:
         words = min(options.sync_words, text.tokens / _ROUNDS)
         self.stretches = max(threads, round(words / self.size / per_stretch))
         """That a worker trains in a round."""
+        alone = min(options.warmup_words, _ALONE * text.tokens * model.config.training.epochs)
+        self.alone = round(alone / per_stretch) if self.size > 1 else 0
+        """The stretches that are trained before all workers take part."""
         self.round_words = self.size * self.stretches * per_stretch
         self.plan = make_plan(model, self.round_words, options.sync_updates, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
@@ -83,7 +88,10 @@ class Workers:
     def train(self, bounds: Sequence[int]) -> list[Step]:
         """One round: worker i trains stretches bounds[i] to bounds[i + 1] - 1, and what is due is exchanged."""
         started = time.monotonic()
-        due = self.plan.due(self.round + 1)
+        if bounds[-1] <= self.alone:
+            due = self.plan.all() if bounds[-1] == self.alone else []
+        else:
+            due = self.plan.due(self.round + 1)
         is_milestone = sum(map(len, due)) == len(self.plan.blocks)
         if self.size == 1 and not is_milestone:
             due = []  # nobody to exchange anything with
@@ -94,6 +102,13 @@ class Workers:
             self._reach_milestone(bounds[-1])
         self.seconds_waited += time.monotonic() - started - sum(step.seconds for step in steps) / self.size
         return steps
+
+    def share_out(self, first: int, end: int) -> list[int]:
+        """Which of the stretches ``first`` to ``end - 1`` each worker trains in the next round, as bounds."""
+        if first < self.alone:
+            return [first, *[min(end, self.alone, first + self.stretches)] * self.size]
+        end = min(end, first + self.size * self.stretches)
+        return [first + (end - first) * i // self.size for i in range(self.size + 1)]
 
     def score(self, bounds: Sequence[int]) -> list[Step]:
         """The loss over the lines held out."""
@@ -208,10 +223,9 @@ class Rounds(Work):
 
     def _round(self) -> Result:
         workers = self._workers
-        end = min(self.end, self.next + workers.size * workers.stretches)
-        bounds = [self.next + (end - self.next) * i // workers.size for i in range(workers.size + 1)]
+        bounds = workers.share_out(self.next, self.end)
         steps = workers.score(bounds) if self.held_out else workers.train(bounds)
         result = total([(step.words, step.masked_words, step.loss) for step in steps])
-        self.next = end
-        self._since = [] if workers.milestone.stretch == end else [*self._since, result]
+        self.next = bounds[-1]
+        self._since = [] if workers.milestone.stretch == self.next else [*self._since, result]
         return result

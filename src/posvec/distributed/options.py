@@ -20,11 +20,14 @@ class Options:
     sync_updates: int = setting(
         256, "a row that changes less is exchanged when it was updated about so many times, by all workers together"
     )
-    combine: Literal["mixed", "sum", "mean", "touched", "agreement"] = setting(
-        "mixed",
+    warmup_words: int = setting(
+        1_000_000, "words that one worker trains alone at the beginning, but no more than 5 % of all training"
+    )
+    combine: Literal["steady", "sum", "mean", "touched", "agreement"] = setting(
+        "steady",
         "a row moves by the sum of the workers' changes; their mean; their mean over the workers that touched it; "
-        "their sum where they are at right angles and their mean where they agree (agreement); mixed: agreement for "
-        "rows updated more than sync_updates times between exchanges, sum for all others",
+        "their sum where they are at right angles and their mean where they agree (agreement); steady: their sum, but "
+        "by agreement along the direction that rows updated more than sync_updates times between exchanges all take",
     )
 
 
@@ -37,4 +40,5 @@ def make_options(**settings: Any) -> Options:
     check_bounds("workers", options.workers, 1, 10_000)
     check_bounds("sync_words", options.sync_words, 1, float("inf"))
     check_bounds("sync_updates", options.sync_updates, 1, float("inf"))
+    check_bounds("warmup_words", options.warmup_words, 0, float("inf"))
     return options

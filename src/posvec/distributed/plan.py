@@ -45,22 +45,26 @@ class Block:
     def bytes(self) -> int:
         return self.rows * self.width * 4
 
+    @property
+    def parts(self) -> list[slice]:
+        """Its rows that are of one slice each."""
+        ends = list(itertools.accumulate((end - begin for _, begin, end in self.slices), initial=0))
+        return [slice(*bounds) for bounds in itertools.pairwise(ends)]
+
     def read(self, model: Model) -> Floats:
         """Its rows, one slice after the other."""
         return np.concatenate([tables(model)[table][begin:end] for table, begin, end in self.slices])
 
     def changes(self, model: Model, base: Floats) -> Floats:
         """How far its rows have moved from ``base``."""
-        changes, done = np.empty_like(base), 0
-        for table, begin, end in self.slices:
-            part = slice(done, done := done + end - begin)
+        changes = np.empty_like(base)
+        for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):
             np.subtract(tables(model)[table][begin:end], base[part], out=changes[part])
         return changes
 
     def write(self, model: Model, values: Floats) -> None:
-        done = 0
-        for table, begin, end in self.slices:
-            tables(model)[table][begin:end] = values[done : (done := done + end - begin)]
+        for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):
+            tables(model)[table][begin:end] = values[part]
 
 
 @dataclass(frozen=True)

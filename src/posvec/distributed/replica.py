@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posvec.distributed.combining import Changes, combine
+from posvec.distributed.combining import Changes, combine, steady
 from posvec.distributed.plan import Floats, Plan
 from posvec.model import Model
 from posvec.stretches import Burst, Result, Stretches, Text, total
@@ -32,10 +32,10 @@ class Replica:
 
     def combine(self, number: int, changes: Sequence[Changes]) -> Floats:
         """A block with what all workers did to it."""
-        rule = self.rule
-        if rule == "mixed":
-            rule = "agreement" if self.plan.blocks[number].hot else "sum"
-        return combine(self.base[number], changes, rule)
+        block, base = self.plan.blocks[number], self.base[number]
+        if self.rule == "steady" and block.hot:
+            return steady(base, changes, block.parts)
+        return combine(base, changes, "sum" if self.rule == "steady" else self.rule)
 
     def receive(self, blocks: Mapping[int, Floats]) -> None:
         """Blocks as they are after an exchange."""
