@@ -5,7 +5,8 @@
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
 benchmarks/README.md). Accuracy is that of the whole text, speed that of every 5th line in several rounds, with the
 machine probed for whether it gave both CPUs a core (machine.py). Each run is a process of its own with one thread per
-worker; runs that OUTPUT.jsonl holds already are not repeated.
+worker; runs that OUTPUT.jsonl holds already are not repeated. What an exchange costs is fitted to runs with longer and
+shorter rounds: a time that each takes, and a rate of bytes. scale.py works out from these what many workers would do.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from accuracy import MEASURES
 from contestant import accuracy, lookup_in
@@ -37,6 +40,7 @@ CONTESTANTS = {
 }
 TIMED = {**CONTESTANTS, "alone-2": "one process, 2 threads"}
 RACED = ("alone", "alone-2", "1", "2")
+EXCHANGING = ("2/50000", "2/100000", "2/200000", "2/400000", "4/200000")  # workers, and words between exchanges
 
 
 def main() -> None:
@@ -58,8 +62,10 @@ def main() -> None:
     runs = read_runs(lines)
     done = {(run["task"], run["contestant"], run["number"]) for run in runs}
     with tempfile.TemporaryDirectory() as folder:
-        texts = {"accuracy": arguments.corpus, "speed": Sample(Path(folder), arguments.corpus, arguments.every).text}
+        part = Sample(Path(folder), arguments.corpus, arguments.every).text
+        texts = {"accuracy": arguments.corpus, "speed": part, "exchanges": part}
         wanted = [("speed", name, number) for number in range(arguments.rounds) for name in RACED]
+        wanted += [("exchanges", name, 0) for name in EXCHANGING]
         wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in CONTESTANTS]
         for task, contestant, number in wanted:
             if (task, contestant, number) not in done:
@@ -102,7 +108,19 @@ def measure_speed(contestant: str, number: int, arguments: argparse.Namespace) -
     }
 
 
-TASKS = {"accuracy": measure_accuracy, "speed": measure_speed}
+def measure_exchanges(contestant: str, number: int, arguments: argparse.Namespace) -> Run:
+    cluster = train(contestant, 1, arguments).report.cluster
+    return {
+        "task": "exchanges",
+        "contestant": contestant,
+        "number": number,
+        "rounds": cluster.rounds,
+        "seconds": cluster.seconds_waited / cluster.rounds,
+        "megabytes": cluster.bytes_sent / cluster.workers / cluster.rounds / 1e6,
+    }
+
+
+TASKS = {"accuracy": measure_accuracy, "speed": measure_speed, "exchanges": measure_exchanges}
 
 
 def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Any:
@@ -113,6 +131,9 @@ def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Any:
     workers, _, more = contestant.partition("-")
     if workers == "alone":
         return posvec.train(arguments.corpus, arguments.model, **{**how, "threads": int(more or 1)})
+    workers, _, words = workers.partition("/")
+    if words:
+        how |= {"sync_words": int(words), "warmup_words": 0}
     how["callbacks"] = [Killer()] if more else []
     return distributed.train(arguments.corpus, arguments.model, cluster="local", workers=int(workers), **how)
 
@@ -162,6 +183,10 @@ machine at times gives both CPUs one core between them; “two cores” leaves o
 
 {speeds(raced)}
 
+## What an exchange costs
+
+{exchanges([run for run in runs if run["task"] == "exchanges"])}
+
 ## Accuracy
 
 The whole text, mean over {seeds} seeds (lowest–highest). 4 workers share 2 cores. The vocabulary had {vocabularies}
@@ -194,6 +219,35 @@ def speeds(runs: list[Run]) -> str:
             [TIMED[name], spread(thousands, ",.0f"), spread(ratios), spread(ratios_on_two), spread(waited, ".0%")]
         )
     return table(["", "thousand words/s", "beside 1 worker", "on two cores", "of its time waited"], rows)
+
+
+def exchanges(runs: list[Run]) -> str:
+    """What a worker waits in a round by what it sends: a straight line through the runs of two workers."""
+    two = [run for run in runs if run["contestant"].startswith("2/")]
+    slope, wait = np.polyfit([run["megabytes"] for run in two], [run["seconds"] for run in two], 1)
+    rows = [
+        [
+            *run["contestant"].split("/"),
+            f"{run['rounds']:,}",
+            f"{run['megabytes']:.1f}",
+            f"{1000 * run['seconds']:.0f}",
+            f"{1000 * (wait + slope * run['megabytes']):.0f}",
+        ]
+        for run in runs
+    ]
+    head = [
+        "workers",
+        "words between exchanges",
+        "rounds",
+        "MB sent per worker and round",
+        "ms waited",
+        "ms by the fit",
+    ]
+    return f"""One run each, no worker beginning alone; MB and ms are of a round. Fitted to those of 2 workers:
+{1000 * wait:.0f} ms for each round, and
+{1 / slope:,.0f} MB/s for what a worker sends, which is copied into and out of shared memory, subtracted and added.
+
+{table(head, rows)}"""
 
 
 def accuracies(runs: list[Run]) -> str:

@@ -1,9 +1,10 @@
 """What workers of a cluster would send and hold: the plan of exchanges, worked out for many of them without training.
 
-    python benchmarks/scale.py TOKENIZED_TEXT --speed WORDS_PER_SECOND [--threads 8] [--model subword]
+    python benchmarks/scale.py TOKENIZED_TEXT --speed WORDS/S --wait SECONDS --rate MB/S [--threads 8] [--model subword]
 
-WORDS_PER_SECOND is that of one thread, as benchmarks/distributed.py measures it for one worker. Numbers of bytes are
-those that a run would report, with every row of a block counted as changed; the rest follows from them.
+WORDS/S is that of one thread, SECONDS what every round takes, MB/S how fast a worker can send: as
+benchmarks/distributed.py measures them. A network of so many Gbit/s may be slower. Bytes are those that a run would
+report, with every row of a block counted as changed; the rest follows from them. Nobody trains during an exchange.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ import posvec
 from posvec.distributed.options import Options
 from posvec.distributed.plan import make_plan, tables
 from posvec.pipeline import open_source, prepare
+from reporting import table
 
 STRETCH = 20_000
 WORKERS = (2, 4, 10, 100, 1000)
+NETWORKS = (10, 100)  # Gbit/s
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--speed", type=float, required=True)
+    parser.add_argument("--wait", type=float, required=True)
+    parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--model", default="subword")
     arguments = parser.parse_args()
@@ -32,29 +37,27 @@ def main() -> None:
         model = prepare(corpus, config)[0]
     size = sum(table.nbytes for table in tables(model))
     print(f"{len(model.vocabulary):,} words, {size / 1e9:.2f} GB of parameters")
-    print(
-        "| workers | threads each | words per round | s per round | hot rows | MB sent per round | Gbit/s per worker |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for workers in WORKERS:
-        for threads in (1, arguments.threads):
-            print(row(model, workers, threads, arguments.speed))
+    head = ["workers", "threads each", "words per round", "s of training", "hot rows", "MB sent per worker"]
+    head += [f"of its time training, {network} Gbit/s" for network in NETWORKS]
+    print(table(head, [row(model, n, each, arguments) for n in WORKERS for each in (1, arguments.threads)]))
 
 
-def row(model: posvec.Model, workers: int, threads: int, speed: float) -> str:
+def row(model: posvec.Model, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
     options = Options()
     stretches = max(threads, round(options.sync_words / workers / STRETCH))
     words = workers * stretches * STRETCH
     plan = make_plan(model, words, options.sync_updates, workers)
-    seconds = stretches * STRETCH / (threads * speed)
-    exchanged = sum(block.bytes / block.period for block in plan.blocks)
+    seconds = stretches * STRETCH / (threads * arguments.speed)
+    exchanged = sum(block.bytes / block.period for block in plan.blocks) / 1e6
     # A worker hands over its changes to all rows but those of its own blocks, and its own blocks to all others.
     sent = 2 * exchanged * (workers - 1) / workers
     hot = sum(block.rows for block in plan.blocks if block.hot)
-    return (
-        f"| {workers:,} | {threads} | {words:,} | {seconds:.3f} | {hot:,} | {sent / 1e6:.1f} "
-        f"| {8 * sent / seconds / 1e9:.2f} |"
-    )
+    rates = [min(arguments.rate, 1000 * network / 8) for network in NETWORKS]
+    shares = [seconds / (seconds + arguments.wait + sent / rate) for rate in rates]
+    return [
+        f"{workers:,}", f"{threads}", f"{words:,}", f"{seconds:.3f}", f"{hot:,}", f"{sent:.1f}",
+        *(f"{share:.0%}" for share in shares),
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":
