@@ -65,7 +65,7 @@ def main() -> None:
         part = Sample(Path(folder), arguments.corpus, arguments.every).text
         texts = {"accuracy": arguments.corpus, "speed": part, "exchanges": part}
         wanted = [("speed", name, number) for number in range(arguments.rounds) for name in RACED]
-        wanted += [("exchanges", name, 0) for name in EXCHANGING]
+        wanted += [("exchanges", name, 0) for name in EXCHANGING if arguments.rounds]
         wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in CONTESTANTS]
         for task, contestant, number in wanted:
             if (task, contestant, number) not in done:
@@ -224,6 +224,8 @@ def speeds(runs: list[Run]) -> str:
 def exchanges(runs: list[Run]) -> str:
     """What a worker waits in a round by what it sends: a straight line through the runs of two workers."""
     two = [run for run in runs if run["contestant"].startswith("2/")]
+    if not two:
+        return "Not measured."
     slope, wait = np.polyfit([run["megabytes"] for run in two], [run["seconds"] for run in two], 1)
     rows = [
         [
