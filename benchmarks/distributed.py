@@ -19,6 +19,7 @@ import signal
 import statistics
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,13 @@ CONTESTANTS = {
     "4": "4 workers",
     "2-killed": "2 workers, one killed",
 }
-TIMED = {**CONTESTANTS, "alone-2": "one process, 2 threads"}
-RACED = ("alone", "alone-2", "1", "2")
-EXCHANGING = ("2/50000", "2/100000", "2/200000", "2/400000", "4/200000")  # workers, and words between exchanges
+TIMED = {
+    **CONTESTANTS,
+    "alone-2": "one process, 2 threads",
+    "apart": "two processes that have nothing to do with each other",
+}
+RACED = ("alone", "alone-2", "apart", "1", "2")
+EXCHANGING = ("2/40000", "2/80000", "2/160000", "2/260000", "4/160000")  # workers, and words between exchanges
 
 
 def main() -> None:
@@ -69,10 +74,16 @@ def main() -> None:
         wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in CONTESTANTS]
         for task, contestant, number in wanted:
             if (task, contestant, number) not in done:
-                command = [sys.executable, __file__, texts[task], arguments.data, "--model", arguments.model]
-                command += ["--run", task, contestant, str(number)]
-                runs.append(keep_run(lines, run_apart(command, f"{task} of {contestant}, {number}")))
+                arguments.corpus = texts[task]
+                new = run_apart(command(task, contestant, number, arguments), f"{task} of {contestant}, {number}")
+                runs.append(keep_run(lines, new))
     write(arguments.output.with_suffix(".md"), report(runs, arguments))
+
+
+def command(task: str, contestant: str, number: int, arguments: argparse.Namespace) -> list[str | Path]:
+    """That measures one contestant in a process of its own."""
+    shared = [sys.executable, __file__, arguments.corpus, arguments.data, "--model", arguments.model]
+    return [*shared, "--run", task, contestant, str(number)]
 
 
 def measure_accuracy(contestant: str, seed: int, arguments: argparse.Namespace) -> Run:
@@ -94,6 +105,12 @@ def measure_accuracy(contestant: str, seed: int, arguments: argparse.Namespace) 
 
 
 def measure_speed(contestant: str, number: int, arguments: argparse.Namespace) -> Run:
+    if contestant == "apart":  # what the machine can do at most
+        with ThreadPoolExecutor(2) as pool:
+            alone = [command("speed", "alone", number, arguments)] * 2
+            (one, other), cores = probed(lambda: list(pool.map(run_apart, alone, ["one of two"] * 2)))
+        together = one["words_per_second"] + other["words_per_second"]
+        return one | {"contestant": contestant, "words_per_second": together, "cores": cores}
     model, cores = probed(lambda: train(contestant, 1, arguments))
     report = model.report
     assert report is not None
@@ -166,7 +183,7 @@ def report(runs: list[Run], arguments: argparse.Namespace) -> str:
     trained = [run for run in runs if run["task"] == "accuracy"]
     vocabularies = " or ".join(f"{size:,}" for size in sorted({run["vocabulary"] for run in trained}))
     seeds = len({run["number"] for run in trained})
-    command = (
+    made = (
         f"python benchmarks/distributed.py TOKENIZED_TEXT DATA --model {arguments.model} --seeds {arguments.seeds} "
         f"--rounds {arguments.rounds} --every {arguments.every}"
     )
@@ -198,7 +215,7 @@ Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most fr
 100, out-of-vocabulary words through their subwords. Bytes went through shared memory; staleness is the words of others
 that a worker has not seen, of its busiest and of its rarest rows.
 
-{made_by(command, "ray", "numpy")}"""
+{made_by(made, "ray", "numpy")}"""
 
 
 def speeds(runs: list[Run]) -> str:
