@@ -1,7 +1,6 @@
 """Lines → ids, and the cache they live in."""
 
 import json
-import os
 import random
 import re
 import subprocess
@@ -17,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from posvec import files
+from posvec.cache import new_entry
 from posvec.config import VocabularyConfig
 from posvec.corpus import open_corpus
 from posvec.encoding import EncodedCorpus, cache_entries, clear_cache, encode
@@ -132,13 +132,17 @@ def test_entries_are_listed_and_cleared_while_they_are_in_use(tmp_path: Path, ca
     assert as_lists(encoded) == [[0, 1]] * 10_000
 
 
-def test_clearing_leaves_alone_what_is_being_written_and_takes_what_was_abandoned(cache: Path) -> None:
-    for name, age in {".new-fresh": 0, ".new-old": 7200}.items():
-        (cache / "encoded" / name).mkdir(parents=True)
-        (cache / "encoded" / name / "ids.u32").write_bytes(b"1234")
-        os.utime(cache / "encoded" / name / "ids.u32", (time.time() - age,) * 2)
-    assert clear_cache() == 4
-    assert [path.name for path in (cache / "encoded").iterdir()] == [".new-fresh"]
+def test_what_is_being_written_is_left_alone_and_what_was_abandoned_goes(cache: Path) -> None:
+    abandoned = cache / "encoded" / ".posvec-0123456789ab.tmp"
+    abandoned.mkdir(parents=True)
+    (abandoned / "ids.u32").write_bytes(b"1234")
+    with new_entry(cache / "encoded" / "one") as one, new_entry(cache / "encoded" / "two") as two:
+        assert not abandoned.exists()
+        abandoned.mkdir()
+        (abandoned / "ids.u32").write_bytes(b"1234")
+        assert clear_cache() == 4
+        assert sorted((cache / "encoded").iterdir()) == sorted([one, two])
+    assert list((cache / "encoded").iterdir()) == []
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:

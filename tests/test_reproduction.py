@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import random
 import shutil
 import signal
@@ -233,13 +235,12 @@ def test_a_folder_keeps_to_its_corpus_and_overwrite_begins_anew(given, corpus, t
 
 
 def test_two_processes_do_not_work_in_one_folder(given, tmp_path):
-    fcntl = pytest.importorskip("fcntl")
-    (tmp_path / "results" / "work").mkdir(parents=True)
-    (tmp_path / "results" / "run.json").write_text("{}")
-    with (tmp_path / "results" / "work" / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ModelError, match="another process is working"):
-            tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
+    (tmp_path / "results").mkdir()
+    lock = os.open(tmp_path / "results", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(ModelError, match="another process is working"):
+        tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
+    os.close(lock)
 
 
 # ---- what is given -------------------------------------------------------------------------------------------------

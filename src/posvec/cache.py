@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,12 +18,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from posvec.atomic import TEMPORARY, remove_abandoned, temporary_folder
 from posvec.errors import CorpusError
 
 _META = "meta.json"
-_TEMPORARY = ".new-"
-# A temporary folder that nobody wrote to for so long was left by a process that was killed.
-_ABANDONED_SECONDS = 3600
+_KINDS = ("vocabularies", "encoded")
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
     found = []
     for path in _folders(cache or cache_folder()):
         meta = read_meta(path)
-        if not path.name.startswith(_TEMPORARY) and meta is not None:
+        if not TEMPORARY.fullmatch(path.name) and meta is not None:
             name = str(meta.get("name", path.name))
             found.append(CacheEntry(name, path, _size(path), float(meta.get("created", 0.0))))
     return sorted(found, key=lambda entry: (entry.created, entry.path))
@@ -64,14 +62,14 @@ def clear_cache(cache: Path | None = None) -> int:
     Safe while other processes use it: what they have mapped stays readable to them, and what they are writing is left
     alone. What a killed process left behind goes too.
     """
-    freed = 0
-    for path in _folders(cache or cache_folder()):
-        if path.name.startswith(_TEMPORARY) and time.time() - _last_written(path) < _ABANDONED_SECONDS:
-            continue
-        size = _size(path)
-        shutil.rmtree(path, ignore_errors=True)
-        freed += 0 if path.exists() else size
-    return freed
+    cache = cache or cache_folder()
+    sizes = {path: _size(path) for path in _folders(cache)}
+    for path in sizes:
+        if not TEMPORARY.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)
+    for kind in _KINDS:
+        remove_abandoned(cache / kind)
+    return sum(size for path, size in sizes.items() if not path.exists())
 
 
 def digest_of(*parts: object) -> str:
@@ -97,13 +95,8 @@ def read_meta(path: Path) -> dict[str, Any] | None:
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
     """A temporary folder to fill and hand to ``publish``; it is removed if that does not happen."""
-    temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
-    with writing_to(path.parent):
-        temporary.mkdir(parents=True)
-        try:
-            yield temporary
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+    with writing_to(path.parent), temporary_folder(path.parent) as temporary:
+        yield temporary
 
 
 def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
@@ -120,13 +113,7 @@ def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
                 raise
         if read_meta(path) is not None:
             return
-        # A damaged entry is in the way.
-        aside = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
-        try:
-            path.rename(aside)
-        except FileNotFoundError:
-            continue
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)  # a damaged entry is in the way
 
 
 @contextmanager
@@ -142,7 +129,7 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 
 def _folders(cache: Path) -> Iterator[Path]:
-    for kind in ("vocabularies", "encoded"):
+    for kind in _KINDS:
         try:
             yield from sorted(path for path in (cache / kind).iterdir() if path.is_dir())
         except (FileNotFoundError, NotADirectoryError):
@@ -151,11 +138,6 @@ def _folders(cache: Path) -> Iterator[Path]:
 
 def _size(path: Path) -> int:
     return sum(stat.st_size for stat in _stats(path))
-
-
-def _last_written(path: Path) -> float:
-    """When a file of the folder was last written to; now, if it just went away or has none yet."""
-    return max((stat.st_mtime for stat in _stats(path)), default=time.time())
 
 
 def _stats(path: Path) -> Iterator[os.stat_result]:

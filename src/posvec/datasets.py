@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from posvec import __version__
 from posvec.archives import unpack
-from posvec.atomic import TEMPORARY, replacing
+from posvec.atomic import put_in_place, replacing, temporary_folder
 from posvec.cache import cache_folder, writing_to
 from posvec.catalogue import CATALOGUE, Entry
 from posvec.downloads import download, is_offline
@@ -139,8 +139,6 @@ def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | Non
     with _locked(folder, display):
         if not overwrite and (path := _whole(folder)) is not None:
             return path  # another process was waited for
-        for leftover in folder.glob(f"{TEMPORARY}*"):  # of a process that was killed
-            leftover.unlink()
         result = _make(entry, folder, _download(entry, folder, display), display)
         record = {
             "name": entry.name,
@@ -266,15 +264,9 @@ def _move(path: Path, to: Path) -> Path:
 
 
 def _replace_folder(folder: Path, fill: Callable[[Path], Any]) -> Path:
-    new, old = (folder.with_name(f".{kind}-{folder.name}") for kind in ("new", "old"))
-    for leftover in (new, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    fill(new)
-    with writing_to(folder.parent):
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    with writing_to(folder.parent), temporary_folder(folder.parent) as new:
+        fill(new)
+        put_in_place(new, folder)
     return folder
 
 

@@ -22,8 +22,8 @@ from posvec.engine import Engine, ThisMachine
 from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
 from posvec.reports import Preparation, TrainingState
-from posvec.storage import check_output
-from posvec.stretches import Text
+from posvec.storage import check_output, claiming, load_folder
+from posvec.stretches import Text, content_digest
 from posvec.training import Callback, overflow_advice
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
@@ -78,7 +78,7 @@ def train(
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
-    with open_source(corpus, config, custom, display) as opened:
+    with open_source(corpus, config, custom, display) as opened, claiming(output):
         created, encoded, before = prepare(opened, config, display, given, base, engine)
         return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, engine)
 
@@ -95,31 +95,34 @@ def resume(
 ) -> Model:
     """Go on with training that was interrupted, from the checkpoint in the model's folder.
 
-    The corpus is read again from where it was; give it if it was no file, and the tokenizer if it was a function. With
-    one thread the result is, byte for byte, that of training that was never interrupted.
+    The corpus is read again from where it was; give it if it is elsewhere now or was no file, and the tokenizer if it
+    was a function. With one thread the result is, byte for byte, that of training that was never interrupted.
     """
-    model = Model.load(path, verify=True)
-    model.trained_tables()
-    state = model.state
-    if state is None:
-        raise ModelError(
-            f"training of {path} is complete, there is nothing to resume; to train it further on more text, use "
-            f"posvec train --start {path}"
-        )
-    if threads is not None:
-        model.config = model.config.replace(threads=threads)
-    if corpus is None:
-        corpus = _sources(state, path)
-    display = display or Silent()
-    with open_source(corpus, model.config, tokenizer, display) as opened:
-        encoded = _encode(opened, model.vocabulary, model.config, display, engine or ThisMachine())
-        if encoded.digest != state.corpus:
+    load_folder(path)  # what is no model is not claimed
+    with claiming(path):
+        model = Model.load(path, verify=True)
+        model.trained_tables()
+        state = model.state
+        if state is None:
             raise ModelError(
-                f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, or "
-                f"train a new model"
+                f"training of {path} is complete, there is nothing to resume; to train it further on more text, use "
+                f"posvec train --start {path}"
             )
-        callbacks = [display, *callbacks]
-        return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, engine)
+        if threads is not None:
+            model.config = model.config.replace(threads=threads)
+        if corpus is None:
+            corpus = _sources(state, path)
+        display = display or Silent()
+        with open_source(corpus, model.config, tokenizer, display) as opened:
+            encoded = _encode(opened, model.vocabulary, model.config, display, engine or ThisMachine())
+            # Files that were moved, touched or compressed are other files, and may be the same text.
+            if encoded.digest != state.corpus and content_digest(encoded) != state.content:
+                raise ModelError(
+                    f"{opened.name} is not the text that {path} was being trained on, or has changed; restore it and "
+                    f"name it (posvec resume {path} CORPUS), or train a new model"
+                )
+            callbacks = [display, *callbacks]
+            return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, engine)
 
 
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
@@ -205,13 +208,14 @@ def train_prepared(
         model.save(output, overwrite=saved_here)
         saved_here = True
 
-    with (engine or ThisMachine()).crew(model, encoded) as crew:
-        report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
-    _check_finite(model)
-    model.report = dataclasses.replace(report, before=before)
-    model.state = None
-    if output is not None:
-        model.save(output, overwrite=saved_here)
+    with claiming(output):
+        with (engine or ThisMachine()).crew(model, encoded) as crew:
+            report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
+        _check_finite(model)
+        model.report = dataclasses.replace(report, before=before)
+        model.state = None
+        if output is not None:
+            model.save(output, overwrite=saved_here)
     return model
 
 
@@ -232,7 +236,10 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | 
     sources = [each if is_address(each) else Path(each) for each in state.sources]
     for source in sources:
         if isinstance(source, Path) and not source.exists() and str(source) not in DATASETS:
-            raise ModelError(f"the corpus {source} that {model} was being trained on is gone; put it back")
+            raise ModelError(
+                f"the corpus {source} that {model} was being trained on is gone; put it back, or say where it is now: "
+                f"posvec resume {model} CORPUS"
+            )
     return sources
 
 

@@ -127,6 +127,8 @@ class TrainingState:
     epoch_seconds: float
     epochs: list[dict[str, Any]]
     before: Preparation = Preparation()
+    content: str = ""
+    """Digest of the ids themselves, which tells the same text in other files; earlier versions wrote none."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

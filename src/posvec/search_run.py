@@ -76,14 +76,12 @@ class Search:
         directions = {each.name: "maximize" if each.maximize else "minimize" for each in self.objectives}
         space = [str(each) for each in self.dimensions]
         identity = make_identity(self.corpus.name, self._text(), self.base, space, directions, _digest(tests))
+        # What one would train without a search comes first, so that what is found is never worse than that.
+        given = {each.name: value_in(self.base, each.name) for each in self.dimensions}
+        first = {each.name: given[each.name] for each in self.dimensions if each.has(given[each.name])}
         self.folder = folder
-        self.study, new = open_study(folder, identity, storage, name, overwrite)
+        self.study = open_study(folder, identity, first, storage, name, overwrite)
         self.study.pruner = optuna.pruners.MedianPruner(_TRIALS_BEFORE_PRUNING)
-        if new:  # what one would train without a search comes first, so that what is found is never worse than that
-            given = {each.name: value_in(self.base, each.name) for each in self.dimensions}
-            self.study.enqueue_trial(
-                {each.name: given[each.name] for each in self.dimensions if each.has(given[each.name])}
-            )
 
     def _text(self) -> str:
         """Identifies the text, wherever it is; the corpus's own digest has its place in it, and machines differ."""

@@ -11,18 +11,28 @@ Nothing here knows what a model is: it stores dictionaries, arrays and files.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from posvec.addresses import Address, is_address
-from posvec.atomic import TEMPORARY, DigestingWriter, cannot_write, file_digest, replacing
+from posvec.atomic import (
+    TEMPORARY,
+    DigestingWriter,
+    cannot_write,
+    file_digest,
+    is_at,
+    remove_abandoned,
+    replacing,
+)
 from posvec.cache import cache_folder, digest_of, writing_to
 from posvec.errors import ModelError, PosvecError
 from posvec.tensors import Tensors, dump_tensors, read_tensors, write_tensors
@@ -32,6 +42,7 @@ __all__ = [
     "Folder",
     "Tensors",
     "check_output",
+    "claiming",
     "dump_tensors",
     "load_folder",
     "read_tensors",
@@ -81,7 +92,7 @@ def save_folder(
     json.dumps(manifest)  # what cannot be written must fail before anything is touched
     targets = {name: path / _tagged(name, secrets.token_hex(6)) for name in files}
     check_output(path, overwrite)
-    with _folder_for_writing(path), _locked(path):
+    with claiming(path):
         check_output(path, overwrite)  # again: another save may have ended in the meantime
         names = {*files, *_listed(path).values()}
         try:
@@ -143,11 +154,60 @@ def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         raise cannot_write(path, error) from error
 
 
+@contextlib.contextmanager
+def claiming(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Make a folder and keep other processes from working in it; who comes second is refused, by a ModelError.
+
+    Two saves at once would remove each other's files, and two trainings each other's results, after hours. The folder
+    is taken away again if nothing came of it. Who has claimed it may do so again, as training does to save.
+    """
+    if path is None or is_address(path) or Path(path).resolve() in _CLAIMED.get():
+        yield
+        return
+    path = Path(path)
+    created = [folder for folder in (path, *path.parents) if not folder.exists()]
+    lock = _claim(path)
+    token = _CLAIMED.set(_CLAIMED.get() | {path.resolve()})
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # it is not empty, then
+            for folder in created:
+                folder.rmdir()
+        raise
+    finally:
+        _CLAIMED.reset(token)
+        os.close(lock)
+
+
 _MANIFEST = "config.json"
+_CLAIMED: ContextVar[frozenset[Path]] = ContextVar("claimed", default=frozenset())
 _RESERVED = {"format", "format_version", "files"}
 _TAG = re.compile(r"-[0-9a-f]{12}(?=\.|$)")
 # What a crash in the middle of the first save of a folder can leave; a folder with nothing else in it counts as empty.
-_LEFTOVER = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]+\.tmp|\w+{_TAG.pattern}.*")
+_LEFTOVER = re.compile(rf"{TEMPORARY.pattern}|\w+{_TAG.pattern}.*")
+
+
+def _claim(path: Path) -> int:
+    """The descriptor whose lock is the claim; the system frees it however the process ends."""
+    try:
+        while True:
+            path.mkdir(parents=True, exist_ok=True)
+            folder = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                os.close(folder)
+                raise ModelError(
+                    f"another process is working in {path}; wait for it or choose another output"
+                ) from error
+            except OSError:
+                pass  # some network file systems have no locks for folders
+            if is_at(path, folder):
+                return folder
+            os.close(folder)  # who had it took it away
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _tagged(name: str, tag: str) -> str:
@@ -188,44 +248,6 @@ def _download(source: Address) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def _folder_for_writing(path: Path) -> Iterator[None]:
-    """Make the folder, and take it away again if nothing came of it."""
-    created = not path.exists()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    try:
-        yield
-    except BaseException:
-        if created:
-            with contextlib.suppress(OSError):  # it is not empty, then
-                path.rmdir()
-        raise
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Two saves into one folder at once would remove each other's files: the second is refused."""
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system
-        yield
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ModelError(f"another process is saving into {path}; wait for it or choose another output") from error
-        except OSError:
-            pass  # some network file systems have no locks for folders
-        yield
-    finally:
-        os.close(folder)
-
-
 def _listed(path: Path) -> dict[str, str]:
     """The files that ``config.json`` lists at this moment: tagged name → name."""
     if not (path / _MANIFEST).exists():
@@ -237,11 +259,12 @@ def _listed(path: Path) -> dict[str, str]:
 
 def _remove_unlisted(path: Path, names: set[str]) -> None:
     """Remove what this save or an earlier one wrote and ``config.json`` does not list; a user's own files stay."""
+    remove_abandoned(path)
     # A file too many is no reason to fail, and with a config.json that cannot be read nothing is removed.
     with contextlib.suppress(OSError, ModelError):
         listed = _listed(path)
         for file in path.iterdir():
-            ours = file.name.startswith(TEMPORARY) or (_TAG.search(file.name) and _TAG.sub("", file.name) in names)
+            ours = _TAG.search(file.name) and _TAG.sub("", file.name) in names
             if ours and file.name not in listed:
                 file.unlink(missing_ok=True)
 

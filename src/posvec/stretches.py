@@ -6,7 +6,10 @@ import queue
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
 from typing import Protocol
+
+import numpy as np
 
 from posvec import _kernel
 from posvec.config import Config
@@ -31,6 +34,17 @@ class Text(Protocol):
     def stretches(self) -> int: ...
     def stretch(self, place: int) -> Stretch: ...
     def __len__(self) -> int: ...
+
+
+def content_digest(text: Text) -> str:
+    """Identifies all that is trained on, wherever it came from; reads it once, which takes a second per gigabyte."""
+    digest = blake2b(digest_size=16)
+    for place in range(text.stretches):
+        stretch = text.stretch(place)
+        starts = stretch.lines[stretch.begin : stretch.end + 1]
+        digest.update(np.diff(starts).tobytes())
+        digest.update(stretch.ids[int(starts[0]) : int(starts[-1])].tobytes())
+    return digest.hexdigest()
 
 
 Result = tuple[int, int, float]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import logging
 import os
@@ -24,6 +25,7 @@ from posvec.atomic import cannot_write
 from posvec.config import Config
 from posvec.errors import ConfigError, PosvecError
 from posvec.extras import need
+from posvec.journal import JournalLock
 from posvec.search_results import BEST, FRONT, TRIALS, SearchResult, Trial
 
 if TYPE_CHECKING:
@@ -45,9 +47,14 @@ class OtherStudyError(PosvecError):
 
 
 def open_study(
-    folder: Path, identity: Mapping[str, Any], storage: str | None, name: str | None, overwrite: bool
-) -> tuple[optuna.Study, bool]:
-    """The study in a folder or a database, and whether it is new; refused if it is of anything else than this."""
+    folder: Path,
+    identity: Mapping[str, Any],
+    first: Mapping[str, Any],
+    storage: str | None,
+    name: str | None,
+    overwrite: bool,
+) -> optuna.Study:
+    """The study in a folder or a database; a new one begins with the settings ``first``. Refused if it is another."""
     optuna = _optuna()
     place, name = _storage(folder, storage, name)
     if overwrite:
@@ -59,10 +66,14 @@ def open_study(
         study = optuna.create_study(study_name=name, storage=place, directions=directions)
     except optuna.exceptions.DuplicatedStudyError:
         study = optuna.load_study(study_name=name, storage=place)
-        _check_same(_identity(study), identity, name if storage else str(folder))
-        return study, False
-    study.set_user_attr(IDENTITY, {**identity, "format": _FORMAT})
-    return study, True
+        # Who made it may have been killed before it said what it is.
+        if storage or _has_identity(study):
+            _check_same(_identity(study), identity, name if storage else str(folder))
+            return study
+    if not study.get_trials(deepcopy=False):
+        study.enqueue_trial(dict(first))
+    study.set_user_attr(IDENTITY, {**identity, "format": _FORMAT})  # last: with it, the study is whole
+    return study
 
 
 def load_study(folder: str | os.PathLike[str], storage: str | None = None, name: str | None = None) -> SearchResult:
@@ -126,6 +137,10 @@ def storing(folder: Path, url: str | None) -> Iterator[None]:
         ) from error
     except json.JSONDecodeError as error:
         raise PosvecError(f"{folder / JOURNAL} is damaged ({error}); begin the study anew with --overwrite") from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES):
+            raise
+        raise cannot_write(folder, error) from error
 
 
 def check_folder(folder: Path) -> None:
@@ -162,7 +177,8 @@ def _storage(folder: Path, url: str | None, name: str | None) -> tuple[Any, str]
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
-    return JournalStorage(JournalFileBackend(str(folder / JOURNAL))), _NAME
+    journal = folder / JOURNAL
+    return JournalStorage(JournalFileBackend(str(journal), JournalLock(journal))), _NAME  # type: ignore[arg-type]
 
 
 def _database(url: str) -> Any:
@@ -178,15 +194,21 @@ def _database(url: str) -> Any:
 
 
 def _identity(study: optuna.Study) -> dict[str, Any]:
+    if not _has_identity(study):
+        raise PosvecError(f"the study {study.study_name} was not made by posvec search; choose another name")
+    identity = study.user_attrs[IDENTITY]
+    if identity.get("format") != _FORMAT:
+        raise PosvecError(f"the study {study.study_name} was made by another version of posvec; use that one")
+    return dict(identity)
+
+
+def _has_identity(study: optuna.Study) -> bool:
     """Another process may have made the study this very moment, and not yet have said what it is."""
     for _ in range(50):
-        identity = study.user_attrs.get(IDENTITY)
-        if identity is not None:
-            if identity.get("format") != _FORMAT:
-                raise PosvecError(f"the study {study.study_name} was made by another version of posvec; use that one")
-            return dict(identity)
+        if IDENTITY in study.user_attrs:
+            return True
         time.sleep(0.1)
-    raise PosvecError(f"the study {study.study_name} was not made by posvec search; choose another name")
+    return False
 
 
 def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], name: str) -> None:

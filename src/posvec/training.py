@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from posvec.config import Config
@@ -20,7 +21,7 @@ from posvec.errors import CorpusError, TrainingError
 from posvec.interruption import interruption
 from posvec.model import Model
 from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
-from posvec.stretches import Crew, Text, Threads, Work, learning_rate
+from posvec.stretches import Crew, Text, Threads, Work, content_digest, learning_rate
 
 # Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
@@ -272,9 +273,14 @@ class _Run:
                     epoch_loss=self.epoch.loss,
                     epoch_seconds=self.epoch_seconds,
                     epochs=[dataclasses.asdict(epoch) for epoch in self.epochs],
+                    content=self._content,
                 )
             )
         self.saved = time.monotonic()
+
+    @cached_property
+    def _content(self) -> str:
+        return content_digest(self.corpus)
 
     def _restore(self, state: TrainingState) -> None:
         self.next_stretch = state.blocks_done

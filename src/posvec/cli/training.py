@@ -108,7 +108,7 @@ def resume(
 ) -> None:
     """Go on with the interrupted training of MODEL.
 
-    CORPUS is needed only if it did not come from files.
+    CORPUS is needed only if it is elsewhere now, or did not come from files.
     """
     shared = on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.pipeline").resume

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import cannot_write, file_digest, replacing
+from posvec.atomic import TEMPORARY, cannot_write, file_digest, replacing
 from posvec.config import PRESETS, nearest
 from posvec.corpus import Source
 from posvec.errors import ConfigError, ModelError
@@ -31,6 +31,7 @@ from posvec.reproduction.paper import SENTENCES
 from posvec.reproduction.report import FIGURES, HTML, MARKDOWN, Report, State
 from posvec.reproduction.scales import SCALES, Part, Scale
 from posvec.search import Paths
+from posvec.storage import claiming
 from posvec.vocabulary import Vocabulary
 
 RUN, DATA, WORK = "run.json", "data", "work"
@@ -81,7 +82,7 @@ def reproduce(
             counted = Vocabulary.count(opened, config.vocabulary, threads, progress)
         name = " ".join(Path(path).name for path in opened.paths[:3])
     identity = _identity(size, counted, inputs)
-    with _working(folder) as work:
+    with _working(folder, keep_models) as work:
         _go_on(folder, identity, overwrite)
         bench = Bench(corpus, counted.total_words, work, size, inputs, threads, display)
         facts = {
@@ -94,8 +95,6 @@ def reproduce(
         }
         run = _Run(bench, folder, Findings(folder / DATA), chosen, seeds or size.seeds, keep_models, facts)
         run.run()
-    if not keep_models:
-        shutil.rmtree(work, ignore_errors=True)
     return folder / MARKDOWN
 
 
@@ -256,32 +255,24 @@ def _identity(scale: Scale, counted: Vocabulary, inputs: Inputs) -> dict[str, An
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder} is a file, and a report is a folder; choose another output")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / RUN).exists():
+    others = {entry.name for entry in folder.iterdir()} - {WORK} if folder.is_dir() else set()
+    if RUN not in others and not all(map(TEMPORARY.fullmatch, others)):  # all that is there before RUN is written
         raise ModelError(f"{folder} is neither empty nor a reproduction of posvec's; choose another output")
 
 
 @contextlib.contextmanager
-def _working(folder: Path) -> Iterator[Path]:
+def _working(folder: Path, keep: bool) -> Iterator[Path]:
     """The folder of models and of all that is needed only while something is missing; of one process at a time."""
     work = folder / WORK
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        (work / ".gitignore").write_text("*\n")
-        lock = os.open(work / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    try:
+    with claiming(folder):
         try:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # not a POSIX system
-            pass
-        except BlockingIOError as error:
-            raise ModelError(f"another process is working in {folder}; wait for it or choose another output") from error
+            work.mkdir(exist_ok=True)
+            (work / ".gitignore").write_text("*\n")
+        except OSError as error:
+            raise cannot_write(folder, error) from error
         yield work
-    finally:
-        os.close(lock)
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _go_on(folder: Path, identity: dict[str, Any], overwrite: bool) -> None:

@@ -14,7 +14,7 @@ from posvec.evaluation.language_model.lookup import lookup_table
 from posvec.evaluation.language_model.report import LanguageModelReport
 from posvec.extras import need
 from posvec.model import Model
-from posvec.storage import check_output
+from posvec.storage import check_output, claiming
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def train(
         coverage,
         config,
     )
-    with torch.random.fork_rng():
+    with claiming(output), torch.random.fork_rng():
         torch.manual_seed(config.seed)
         network = Network.create(config, table, texts.counts, features.dim if features else 0)
         return _run(network, texts, report, features, place, output, overwrite, display)
@@ -92,19 +92,20 @@ def resume(
     """Go on with interrupted training; ``data`` and ``transformer`` only if they are now elsewhere."""
     torch = need("torch", "lm")
     from posvec.evaluation.language_model.scoring import saved_features, saved_network
-    from posvec.evaluation.language_model.storage import load_saved
+    from posvec.evaluation.language_model.storage import load_report, load_saved
 
-    saved = load_saved(path)
-    if saved.progress is None:
-        raise ModelError(f"the training of {path} is over; train another one with more epochs")
-    report, place = saved.report, _device(device)
-    texts = read_texts(named_path(data or report.data), report.config, report.language)
-    if texts.digest != report.digest:
-        raise CorpusError(
-            f"{data or report.data} is not the text that {path} was trained on; restore it, or train from the start"
-        )
-    features = saved_features(saved, None if transformer is None else Path(transformer), place)
-    with torch.random.fork_rng():
+    load_report(path)  # what is no language model is not claimed
+    with claiming(path), torch.random.fork_rng():
+        saved = load_saved(path)
+        if saved.progress is None:
+            raise ModelError(f"the training of {path} is over; train another one with more epochs")
+        report, place = saved.report, _device(device)
+        texts = read_texts(named_path(data or report.data), report.config, report.language)
+        if texts.digest != report.digest:
+            raise CorpusError(
+                f"{data or report.data} is not the text that {path} was trained on; restore it, or train from the start"
+            )
+        features = saved_features(saved, None if transformer is None else Path(transformer), place)
         return _run(saved_network(saved, features), texts, report, features, place, path, True, display, saved)
 
 
