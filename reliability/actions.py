@@ -53,9 +53,7 @@ class Inputs:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         draw = random.Random(1)
-        words = [
-            one + two for one in ("ka", "lo", "mi", "ne", "su", "ta", "ro") for two in "ran tek mol bis dun".split()
-        ]
+        words = [one + two for one in ("ka", "lo", "mi", "ne", "su") for two in ("ran", "tek", "mol", "bis", "dun")]
         self.lines = [" ".join(draw.choices(words, k=12)) for _ in range(3500)]
         self.corpus = folder / "corpus.txt"
         self.corpus.write_text("\n".join(self.lines) + "\n")

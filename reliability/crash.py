@@ -19,19 +19,17 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-sys.dont_write_bytecode = True
-os.environ["OMP_NUM_THREADS"] = "1"  # the copies are many
-
 from actions import ACTIONS, Action, Fault, Inputs, missing, serving
-from killing import Ended, Moment, run
+from killing import NEVER, Ended, Moment, run
 
 from posvec.atomic import TEMPORARY
 
+HERE = Path(__file__).parent
 RUNS = {"search": 30, "reproduce": 12, "lm": 8}  # at most: they take longer
 STATES = ("absent", "old", "begun", "new")
 
@@ -62,23 +60,19 @@ def crash(action: Action, runs: int, seed: int) -> Tally:
             _begin(action, chosen)
         whole, wanted = undisturbed[variant]
         tally.runs += 1
+        command: Callable[[], object] = action.command
+        moment = NEVER
         try:
-            state = ""
             for _ in range(draw.choice([1, 1, 2])):
-                # Half of the kills by time, half before an operation on files.
-                by_time = draw.random() < 0.5
-                moment = (
-                    Moment(seconds=draw.random() * whole.seconds)
-                    if by_time
-                    else Moment(operation=draw.randint(1, whole.operations))
-                )
-                ended = run(lambda state=state: action.go_on(state) if state else action.command(), log, moment)
-                tally.killed["time" if by_time else "operation"] += ended.killed
+                moment = _moment(draw, whole)
+                ended = run(command, log, moment)
                 if not ended.killed and ended.code:
                     raise Fault(f"it failed: {ended.said}")
+                tally.killed["time" if moment.operation < 0 else "operation"] += ended.killed
                 state = action.state()
                 tally.states[state] += 1
-            if _after(action, run(lambda: action.go_on(state), log)) != wanted:
+                command = partial(action.go_on, state)
+            if _after(action, run(command, log)) != wanted:
                 raise Fault("the result is not that of a run that was never killed")
             tally.recovered += 1
         except Exception:
@@ -91,6 +85,13 @@ def _begin(action: Action, chosen: float) -> str:
     shutil.rmtree(action.place, ignore_errors=True)
     action.place.mkdir()
     return action.before(random.Random(chosen))
+
+
+def _moment(draw: random.Random, whole: Ended) -> Moment:
+    """Of the time of an undisturbed run, or before one of its operations on files."""
+    if draw.random() < 0.5:
+        return Moment(seconds=draw.random() * whole.seconds)
+    return Moment(operation=draw.randint(1, whole.operations))
 
 
 def _after(action: Action, ended: Ended) -> object:
@@ -112,6 +113,8 @@ def main() -> None:
     unknown = set(given.actions) - set(ACTIONS)
     if unknown:
         parser.error(f"there is no action {', '.join(sorted(unknown))}; choose from {', '.join(ACTIONS)}")
+    sys.dont_write_bytecode = True
+    os.environ["OMP_NUM_THREADS"] = "1"  # the copies are many
     began, rows, faults = time.monotonic(), [], []
     with tempfile.TemporaryDirectory(prefix="posvec-crash-") as folder, serving():
         place = Path(folder) / "place"
@@ -138,8 +141,8 @@ def _write(rows: list[list[str]], faults: list[str], runs: int, seed: int) -> No
     table = "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
     (HERE / "results" / "crash.md").write_text(
         f"# Commands killed at random moments\n\nMade by `python reliability/crash.py --runs {runs} --seed {seed}` on "
-        f"{time.strftime('%Y-%m-%d')}.\nInputs: a corpus of 42,000 words, models of D = 20. A moment is one of CPU time, "
-        "uniform over that of an\nundisturbed run; an operation is one on files (open to write, rename, remove, lock, "
+        f"{time.strftime('%Y-%m-%d')}.\nInputs: a corpus of 42,000 words, models of D = 20. A moment is one of CPU "
+        "time, uniform over that of an\nundisturbed run; an operation is one on files (open to write, rename, remove, lock, "
         "make a folder).\nSome runs are killed twice, the second time while they recover.\n\n"
         f"{table}\n\n" + ("\n".join(faults) + "\n" if faults else "No fault.\n")
     )

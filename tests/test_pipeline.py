@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -267,6 +268,34 @@ def test_a_corpus_that_changed_or_went_is_not_resumed(interrupted, tmp_path):
     with pytest.raises(ModelError, match=r"the corpus .*text that .*model was being trained on is gone; put it back"):
         posvec.resume(model)
     assert {path.name: path.read_bytes() for path in model.iterdir()} == kept
+
+
+def test_a_corpus_that_was_touched_moved_or_compressed_is_resumed(interrupted, tmp_path, small):
+    text = tmp_path / "text"
+    whole = posvec.train(text, "constrained", **small, epochs=3)
+    for age in (-(10**9), 10**9):  # the past and the future
+        model = interrupted()
+        os.utime(text, (time.time() + age,) * 2)
+        assert same(posvec.resume(model), whole)
+    model = interrupted()
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(text.read_bytes()))
+    text.unlink()
+    with pytest.raises(ModelError, match=r"is gone; put it back, or say where it is now: posvec resume .*model CORPUS"):
+        posvec.resume(model)
+    (tmp_path / "other").write_text("karan tabis\n" * 600)
+    with pytest.raises(ModelError, match=r"other has changed since training .*, say where it is now"):
+        posvec.resume(model, tmp_path / "other")
+    assert same(posvec.resume(model, tmp_path / "packed.txt.gz"), whole)
+
+
+def test_a_checkpoint_of_an_earlier_version_goes_by_the_file(interrupted, tmp_path):
+    model = interrupted()
+    config = json.loads((model / "config.json").read_text())
+    del config["state"]["content"]
+    (model / "config.json").write_text(json.dumps(config))
+    os.utime(tmp_path / "text", (1e9, 1e9))
+    with pytest.raises(ModelError, match="has changed since training"):
+        posvec.resume(model)
 
 
 def test_a_damaged_checkpoint_is_not_resumed(interrupted):

@@ -243,6 +243,15 @@ def test_two_processes_do_not_work_in_one_folder(given, tmp_path):
     os.close(lock)
 
 
+def test_one_that_was_killed_before_it_said_what_it_is_begins_anew(given, tmp_path):
+    (tmp_path / "results" / "work").mkdir(parents=True)
+    (tmp_path / "results" / ".posvec-0123456789ab.tmp").write_text("{")
+    tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
+    names = {path.name for path in (tmp_path / "results").iterdir()}
+    assert {"run.json", "report.md"} <= names
+    assert not names & {"work", ".posvec-0123456789ab.tmp"}
+
+
 # ---- what is given -------------------------------------------------------------------------------------------------
 
 

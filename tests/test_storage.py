@@ -10,6 +10,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +23,7 @@ from posvec.errors import ModelError
 from posvec.storage import (
     FORMAT_VERSION,
     check_output,
+    claiming,
     dump_tensors,
     load_folder,
     read_tensors,
@@ -188,10 +190,14 @@ def test_a_file_in_place_of_the_folder_or_of_its_parent_is_refused(tmp_path: Pat
 
 
 def test_a_folder_without_write_permission_is_refused() -> None:
+    def write(path: Path) -> None:
+        with atomic.replacing(path):
+            pass
+
     def save_without_permission() -> None:
         if os.geteuid() == 0:  # root may write everywhere
             os.setuid(65534)
-        for attempt in (save, check_output):
+        for attempt in (save, check_output, write):
             with pytest.raises(ModelError, match=r"cannot write .*: Permission denied; make it writable"):
                 attempt(Path(folder) / "model")
 
@@ -322,12 +328,27 @@ def test_a_crash_in_the_first_save_does_not_stand_in_the_way_of_the_next(tmp_pat
 
 def test_two_saves_at_once_do_not_mix(tmp_path: Path) -> None:
     def meanwhile(stream: Any) -> None:
-        with pytest.raises(ModelError, match="another process is saving into"):
-            save(tmp_path / "model", 2.0, overwrite=True)
+        with ThreadPoolExecutor() as pool, pytest.raises(ModelError, match="another process is working in"):
+            pool.submit(save, tmp_path / "model", 2.0, overwrite=True).result()
         stream.write(b"x")
 
     save_folder(tmp_path / "model", {}, {"a.bin": meanwhile})
     assert load_folder(tmp_path / "model", verify=True).files.keys() == {"a.bin"}
+
+
+def test_who_has_claimed_a_folder_saves_into_it_and_others_are_refused(tmp_path: Path) -> None:
+    with claiming(tmp_path / "a" / "model"):
+        with ThreadPoolExecutor() as pool, pytest.raises(ModelError, match="another process is working in"):
+            pool.submit(save, tmp_path / "a" / "model").result()
+        save(tmp_path / "a" / "model")
+    save(tmp_path / "a" / "model", 2.0, overwrite=True)
+    assert load(tmp_path / "a" / "model") == 2.0
+
+
+def test_a_claim_that_nothing_came_of_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), claiming(tmp_path / "a" / "model"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
 
 
 # Folders that are damaged, foreign or too new

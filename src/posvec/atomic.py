@@ -148,7 +148,7 @@ def file_digest(path: Path) -> str:
 
 def cannot_write(path: Path, error: OSError) -> ModelError:
     remedy = "make it writable or choose another place"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None):  # None: NumPy, of bytes that were not written
         remedy = "free some space or choose another place (what was there before is still there)"
     return ModelError(f"cannot write {path}: {error.strerror or error}; {remedy}")
 

@@ -118,8 +118,8 @@ def resume(
             # Files that were moved, touched or compressed are other files, and may be the same text.
             if encoded.digest != state.corpus and content_digest(encoded) != state.content:
                 raise ModelError(
-                    f"{opened.name} is not the text that {path} was being trained on, or has changed; restore it and "
-                    f"name it (posvec resume {path} CORPUS), or train a new model"
+                    f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, say "
+                    f"where it is now (posvec resume {path} CORPUS), or train a new model"
                 )
             callbacks = [display, *callbacks]
             return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 from collections.abc import Callable
@@ -129,7 +130,9 @@ class Search:
             ended = self._try(trial, title, keep_best)
         except BaseException as error:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._stop(trial, reason, again=isinstance(error, KeyboardInterrupt))
+            # Where that cannot be stored either, or all but the files was, the first failure is the one to tell.
+            with contextlib.suppress(OSError, need("optuna", "search").exceptions.UpdateFinishedTrialError):
+                self._stop(trial, reason, again=isinstance(error, KeyboardInterrupt))
             raise
         self.display.note(f"  {described(trial.params)}: {ended}")
 

@@ -184,8 +184,9 @@ class _Run:
         minutes = self.config.training.checkpoint_minutes
         for result in work.results():
             now = time.monotonic()
-            self.seconds = seconds + now - started
-            self.epoch_seconds = epoch_seconds + now - started
+            elapsed = max(0.0, now - started)
+            self.seconds = seconds + elapsed
+            self.epoch_seconds = epoch_seconds + elapsed
             self._count(*result)
             progress = self.progress()
             try:
