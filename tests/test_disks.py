@@ -132,8 +132,9 @@ def check_refused(ended: Ended, disk: Disk, remedy: str) -> None:
     assert "Traceback" not in ended.err
 
 
-@pytest.mark.parametrize("pages_left", [0, 2])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "pages_left"), [*((name, 0) for name in COMMANDS), ("train", 2), ("sentence-vectors", 2), ("search", 2)]
+)
 def test_a_full_disk(give: Callable[[str], Ended], disk: Disk, name: str, pages_left: int) -> None:
     disk.fill(pages_left)
     before = disk.contents()
