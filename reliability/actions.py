@@ -250,6 +250,8 @@ class Fetch(Action):
     def state(self) -> str:
         path = fetched_path("crash")
         if path is None:
+            if self.again:
+                raise Fault("what was there is gone")
             return "absent"
         text = b"".join(contents(path).values()) if path.is_dir() else path.read_bytes()
         for age in ("old", "new"):
@@ -418,7 +420,7 @@ def serving() -> Iterator[None]:
 
 
 def text_of(age: str) -> bytes:
-    return b"".join(f"{age} line {number}\n".encode() for number in range(20_000))
+    return b"".join(f"{age} line {number}\n".encode() for number in range({"old": 15_000, "new": 20_000}[age]))
 
 
 def _zipped(content: bytes) -> bytes:

@@ -252,6 +252,10 @@ def test_what_a_killed_process_left_behind_is_removed(
     (folder / ".posvec-0123456789ab.tmp").write_bytes(b"half")
     assert dataset_path("small").read_bytes() == b"text"
     assert not list(folder.glob(".posvec-*"))
+    (folder / "downloads").mkdir()
+    (folder / "downloads" / "f.part").write_bytes(b"half")
+    assert fetch("small").read_bytes() == b"text"
+    assert not (folder / "downloads").exists()
 
 
 def test_dumps_that_are_not_there_are_a_sentence(

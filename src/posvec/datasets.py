@@ -1,7 +1,8 @@
 """Data by its name: embedded in posvec, or fetched once and kept in the cache folder, ready for use.
 
-Every dataset has a folder below ``data`` in the cache. ``dataset.json`` is written last: with it, the dataset is
-whole. Downloads wait in ``downloads`` until then, so that an interrupted fetch goes on where it stopped.
+Every dataset has a folder below ``data`` in the cache. ``dataset.json`` says how large the data are: if they are, the
+dataset is whole. Downloads, and what is made of them, wait in ``downloads`` until then, so that an interrupted fetch
+goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 
 from posvec import __version__
 from posvec.archives import unpack
-from posvec.atomic import put_in_place, replacing, temporary_folder
+from posvec.atomic import put_in_place, replacing
 from posvec.cache import cache_folder, writing_to
 from posvec.catalogue import CATALOGUE, Entry
 from posvec.downloads import download, is_offline
@@ -121,6 +122,7 @@ def fetch(name: str, *, overwrite: bool = False, offline: bool = False, display:
     offline = offline or is_offline()
     here = None if overwrite else fetched_path(name)
     if here is not None and (offline or not _is_undated(name)):
+        _remove_downloads(here.parent)
         return here
     if offline:
         raise DownloadError(
@@ -139,11 +141,13 @@ def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | Non
     with _locked(folder, display):
         if not overwrite and (path := _whole(folder)) is not None:
             return path  # another process was waited for
-        result = _make(entry, folder, _download(entry, folder, display), display)
+        made = _make(entry, folder, _download(entry, folder, display), display)
+        place = folder / made.name
         record = {
             "name": entry.name,
-            "path": result.name,
-            "size": _size(result),
+            "path": place.name,
+            "size": _size(made),
+            "before": _before(folder),
             "downloads": [each.url for each in entry.downloads],
             "licence": entry.licence,
             "citation": entry.citation,
@@ -152,8 +156,10 @@ def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | Non
         }
         with replacing(folder / _RECORD) as stream:
             stream.write(json.dumps(record, indent=2).encode())
+        with writing_to(folder):  # killed just before, it is still what it was before, and that is recorded too
+            put_in_place(made, place) if made.is_dir() else made.replace(place)
         shutil.rmtree(folder / _DOWNLOADS, ignore_errors=True)
-        return result
+        return place
 
 
 def _check_name(name: str) -> None:
@@ -183,12 +189,18 @@ def _folder(name: str) -> Path:
 
 
 def _whole(folder: Path) -> Path | None:
-    try:
+    """The data that are recorded, or those that were there before and are about to be replaced."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         record = _record(folder)
-        path = folder / str(record["path"])
-        return path if _size(path) == record["size"] else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        for described in (record, record.get("before")):
+            if described and _size(path := folder / str(described["path"])) == described["size"]:
+                return path
+    return None
+
+
+def _before(folder: Path) -> dict[str, Any] | None:
+    path = _whole(folder)
+    return {"path": path.name, "size": _size(path)} if path else None
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -217,6 +229,17 @@ def _locked(folder: Path, display: Display) -> Iterator[None]:
         os.close(lock)
 
 
+def _remove_downloads(folder: Path) -> None:
+    """Of a fetch that was killed at its very end; those of one that is under way are left alone."""
+    with contextlib.suppress(OSError):
+        lock = os.open(folder / ".lock", os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder / _DOWNLOADS, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
 def _download(entry: Entry, folder: Path, display: Display) -> list[Path]:
     places = sorted({urllib.parse.urlsplit(each.url).hostname or "" for each in entry.downloads})
     large = f"{format_size(entry.size)} " if entry.size is not None else ""
@@ -241,33 +264,28 @@ def _download(entry: Entry, folder: Path, display: Display) -> list[Path]:
 def _make(entry: Entry, folder: Path, downloads: list[Path], display: Display) -> Path:
     """What is used, made of what was downloaded."""
     stem = entry.name.replace(":", "-")
-    if entry.layout == "archive":
-        return _replace_folder(folder / stem, lambda new: [unpack(path, new) for path in downloads])
-    if entry.layout == "member":
-        unpacked = unpack(downloads[0], folder / _DOWNLOADS / "unpacked", lambda name: name == entry.member)
-        if not unpacked:
+    waiting = folder / _DOWNLOADS
+    if entry.layout in ("archive", "member"):
+        made = waiting / "unpacked" / stem
+        shutil.rmtree(made, ignore_errors=True)
+        members = [unpack(path, made, _wanted(entry)) for path in downloads]
+        if entry.layout == "archive":
+            return made
+        if not members[0]:
             raise DownloadError(f"{entry.downloads[0].url} has no {entry.member} in it; it has changed at its source")
-        return _move(unpacked[0], folder / unpacked[0].name)
+        return members[0][0]
     if entry.layout == "file":
-        return _move(downloads[0], folder / downloads[0].name)
+        return downloads[0]
     from posvec.wikipedia import dump_paragraphs, section_paragraphs
 
     with display.stage(f"unpacking {entry.name}") as progress:
         if entry.layout == "sections":
-            return _write_text(section_paragraphs(downloads, progress), folder / f"{stem}.txt.zst")
-        return _write_text(dump_paragraphs(downloads, progress, display.note), folder / f"{stem}.txt.zst")
+            return _write_text(section_paragraphs(downloads, progress), waiting / f"{stem}.txt.zst")
+        return _write_text(dump_paragraphs(downloads, progress, display.note), waiting / f"{stem}.txt.zst")
 
 
-def _move(path: Path, to: Path) -> Path:
-    with writing_to(to.parent):
-        return path.replace(to)
-
-
-def _replace_folder(folder: Path, fill: Callable[[Path], Any]) -> Path:
-    with writing_to(folder.parent), temporary_folder(folder.parent) as new:
-        fill(new)
-        put_in_place(new, folder)
-    return folder
+def _wanted(entry: Entry) -> Callable[[str], bool]:
+    return lambda name: entry.layout == "archive" or name == entry.member
 
 
 def _write_text(paragraphs: Iterable[str], path: Path) -> Path:
