@@ -30,7 +30,7 @@ from killing import NEVER, Ended, Moment, run
 from posvec.atomic import TEMPORARY
 
 HERE = Path(__file__).parent
-RUNS = {"search": 30, "reproduce": 12, "lm": 8}  # at most: they take longer
+RUNS = {"search": 30, "reproduce": 12, "lm": 6}  # at most: they take longer
 STATES = ("absent", "old", "begun", "new")
 
 
