@@ -5,6 +5,7 @@ Longer and with more commands: ``python reliability/crash.py``.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import math
 import os
@@ -129,6 +130,17 @@ def test_half_a_line_of_a_journal_is_dropped_before_the_next_one(tmp_path: Path)
         lock.acquire()
         lock.release()
         assert journal.read_bytes() == kept
+
+
+def test_a_journal_that_cannot_be_locked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(
+        posvec.PosvecError, match=r"journal\.log cannot be locked \(No locks available\); put the study"
+    ):
+        JournalLock(tmp_path / "journal.log").acquire()
 
 
 def test_a_study_whose_maker_was_killed_before_it_said_what_it_is_goes_on(

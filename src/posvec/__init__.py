@@ -11,7 +11,8 @@ model.predict_masked("unlike dogs cats [MASK]")
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # typing takes longer to import than all that is here
 
 __version__ = "0.1.0"
 
@@ -64,6 +65,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from posvec.config import Config, make_config
     from posvec.datasets import dataset_path
     from posvec.errors import (

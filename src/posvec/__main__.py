@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # nothing that takes time comes before main
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> NoReturn:

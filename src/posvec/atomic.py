@@ -101,7 +101,11 @@ def put_in_place(new: Path, path: Path) -> None:
         old = path.with_name(f".{path.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         path.rename(old)
-        new.rename(path)
+        try:
+            new.rename(path)
+        except BaseException:
+            old.rename(path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
 
 

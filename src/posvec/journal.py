@@ -6,6 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from posvec.errors import PosvecError
+
 
 class JournalLock:
     """Held by the one process that appends to the journal, as Optuna's ``JournalFileBackend`` asks."""
@@ -16,7 +18,14 @@ class JournalLock:
 
     def acquire(self) -> bool:
         self._descriptor = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # some network file systems
+            self.release()
+            raise PosvecError(
+                f"{self._journal} cannot be locked ({error.strerror}); put the study on another disk, or in a database "
+                f"with --storage"
+            ) from error
         self._drop_half_a_line()
         return True
 
