@@ -55,17 +55,17 @@ def open_study(
     overwrite: bool,
 ) -> optuna.Study:
     """The study in a folder or a database; a new one begins with the settings ``first``. Refused if it is another."""
-    optuna = _optuna()
+    library = _optuna()
     place, name = _storage(folder, storage, name)
     if overwrite:
         with contextlib.suppress(KeyError):
-            optuna.delete_study(study_name=name, storage=place)
+            library.delete_study(study_name=name, storage=place)
         _remove_files(folder)
     try:
         directions = list(identity["objectives"].values())
-        study = optuna.create_study(study_name=name, storage=place, directions=directions)
-    except optuna.exceptions.DuplicatedStudyError:
-        study = optuna.load_study(study_name=name, storage=place)
+        study: optuna.Study = library.create_study(study_name=name, storage=place, directions=directions)
+    except library.exceptions.DuplicatedStudyError:
+        study = library.load_study(study_name=name, storage=place)
         # Who made it may have been killed before it said what it is.
         if storage or _has_identity(study):
             _check_same(_identity(study), identity, name if storage else str(folder))
