@@ -145,7 +145,8 @@ def _write(rows: list[list[str]], faults: list[str], runs: int, seed: int) -> No
         f"{time.strftime('%Y-%m-%d')}.\nInputs: a corpus of 42,000 words, models of D = 20. A moment is one of CPU "
         "time, uniform over that of an\nundisturbed run; an operation is one on files (open to write, rename, remove, "
         "lock, make a folder).\nSome runs are killed twice, the second time while they recover.\n\n"
-        f"{table}\n\n" + ("\n".join(faults) + "\n" if faults else "No fault.\n")
+        f"{table}\n\nIn all {sum(int(row[1]) for row in rows)} runs, "
+        + (f"{len(faults)} faults:\n\n" + "\n".join(faults) + "\n" if faults else "no fault.\n")
     )
 
 
