@@ -33,14 +33,13 @@ COMMANDS = {
     "index": "{disk}/model -q",
     "sentence-vectors": "{model} {corpus} -o {disk}/sentences.npy",
     "positions": "{model} -o {disk}/positions.csv",
-    "report": "{model} -o {disk}/page.html",
     "search": "{corpus} -o {disk}/study --objective validation_loss --space window=1..3 --trials 2 {flags} -q",
     "reproduce": "--corpus {corpus} -o {disk}/results --only variances --threads 1 -q",
     "lm train": "{model} --data {texts} -o {disk}/lm --hidden 16 --layers 1 --epochs 1 --batch 4 --steps 20 -q",
 }
 NEEDED = {
     "export": "tokenizers", "export to the hub": "huggingface_hub", "index": "usearch", "search": "optuna",
-    "reproduce": "matplotlib", "report": "matplotlib", "lm train": "torch",
+    "reproduce": "matplotlib", "lm train": "torch",
 }  # fmt: skip
 GOES_ON = ("search", "reproduce", "lm train")  # what they have done stays
 
