@@ -186,3 +186,31 @@ def test_a_full_disk_is_reported_with_the_remedy(tmp_path: Path) -> None:
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert re.search(r"CorpusError: cannot write to the cache folder .*cache.*POSVEC_CACHE", failed.stderr)
     assert list((tmp_path / "cache" / "encoded").iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_text_that_was_trained_on_does_not_stay_in_the_memory_of_the_process(tmp_path: Path) -> None:
+    tokens, length = 48 << 20, 64  # 192 MB of ids
+    ids = np.memmap(tmp_path / "ids", np.uint32, "w+", shape=tokens)
+    ids[::1024] = 1
+    ids.flush()
+    starts = np.memmap(tmp_path / "lines", np.uint64, "w+", shape=tokens // length + 1)
+    starts[:] = np.arange(0, tokens + 1, length)
+    starts.flush()
+    corpus = EncodedCorpus(
+        np.memmap(tmp_path / "ids", np.uint32, "r"), np.memmap(tmp_path / "lines", np.uint64, "r"), tokens, "digest"
+    )
+    del ids, starts
+    before, highest, ones = mapped_megabytes(), 0.0, 0
+    for place in range(corpus.stretches):
+        lines = corpus.stretch(place)
+        ones += int(corpus.ids[lines.lines[lines.begin] : lines.lines[lines.end]].sum())
+        highest = max(highest, mapped_megabytes() - before) if place % 20 == 0 else highest
+    assert ones == tokens // 1024
+    assert highest < 100
+
+
+def mapped_megabytes() -> float:
+    found = re.search(r"RssFile:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) / 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +24,10 @@ __all__ = ["CacheEntry", "EncodedCorpus", "Stretch", "cache_entries", "clear_cac
 # Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
 # smoothly and Ctrl-C is answered at once.
 _STRETCH = 20_000
+
+# Bytes of a mapped file that training may leave behind in memory before they are given back: a process must not seem to
+# grow with its text. The system keeps them as long as it has room, so that the next epoch reads no disk.
+_LEFT_BEHIND = 1 << 24
 
 _VERSION = 1
 _IDS = "ids.u32"
@@ -57,6 +62,9 @@ class EncodedCorpus:
 
     def stretch(self, place: int) -> Stretch:
         begin, end = self._starts[place : place + 2].tolist()
+        before = int(self._starts[max(0, place - 1)])
+        _leave_behind(self.ids, int(self.lines[before]), int(self.lines[begin]))
+        _leave_behind(self.lines, before, begin)
         return Stretch(self.ids, self.lines, begin, end, int(self.lines[begin]))
 
     @cached_property
@@ -64,6 +72,17 @@ class EncodedCorpus:
         """The lines at which stretches begin, and the number of lines."""
         inner = np.searchsorted(self.lines, stretch_targets(self.tokens))
         return np.unique(np.concatenate([[0], inner, [len(self)]]))
+
+
+def _leave_behind(mapped: NDArray[Any], before: int, now: int) -> None:
+    """Give back the pages behind an item of a mapped file, once so many have been passed since an earlier item.
+
+    Whoever still reads there finds the same again.
+    """
+    first, last = (place * mapped.itemsize // _LEFT_BEHIND * _LEFT_BEHIND for place in (before, now))
+    mapping = getattr(mapped, "_mmap", None)
+    if last > first and isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 @dataclass(frozen=True)
