@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from posvec.explorer.application import listen, make_application
+from posvec.explorer.application import listen, server_settings
 from posvec.explorer.opened import OpenedModel, open_models
 from reporting import RESULTS, commit, cpu
 
@@ -32,7 +32,7 @@ def main() -> None:
     models = open_models({str(path): path for path in arguments.models})
     warm = {name: warm_up(opened) for name, opened in models.items()}
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(make_application(models), log_level="error", access_log=False))
+        server = uvicorn.Server(server_settings(models))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -1,6 +1,6 @@
 """Long load: an hour of training on ever more text, and many clients of the explorer at once.
 
-    python reliability/load.py training [--minutes 60] [--first 1000000]
+    python reliability/load.py training [--minutes 60] [--first 200000]
     python reliability/load.py explorer MODEL [--clients 50] [--minutes 5]
 
 ``training`` trains, saves, opens and asks a model in rounds, each on a stream half as long again as the one before, and
@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
 
 RESULTS = Path(__file__).parent / "results"
-WORDS = 30_000
+WORDS = 3000
 MEGABYTE = 1 << 20
 
 
@@ -47,7 +47,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("training")
     training.add_argument("--minutes", type=float, default=60)
-    training.add_argument("--first", type=int, default=1_000_000, help="words of the first round")
+    training.add_argument("--first", type=int, default=200_000, help="words of the first round")
     explorer = commands.add_parser("explorer")
     explorer.add_argument("model", type=Path)
     explorer.add_argument("--minutes", type=float, default=5)
@@ -72,6 +72,7 @@ class Memory(NamedTuple):
 class Round(NamedTuple):
     words: int
     seconds: float
+    cpu_seconds: float
     own: float
     files: float
     loss: float
@@ -136,7 +137,7 @@ def train_once(words: int, output: Path, end: float, watch: Watch) -> Round:
 
         def on_epoch(self, progress: Progress) -> None: ...
 
-    begin = time.monotonic()
+    begin, cpu = time.monotonic(), time.process_time()
     posvec.train(
         sentences(words), "constrained", dim=100, threads=1, sample=1e-3, checkpoint_minutes=5, callbacks=[Deadline()],
         output=output, overwrite=output.exists(),
@@ -144,7 +145,7 @@ def train_once(words: int, output: Path, end: float, watch: Watch) -> Round:
     model = posvec.load(output)
     model.vectors.most_similar_batch(model.vocabulary.words[:100])
     assert model.report is not None
-    return Round(words, time.monotonic() - begin, *watch.highest, model.report.loss)
+    return Round(words, time.monotonic() - begin, time.process_time() - cpu, *watch.highest, model.report.loss)
 
 
 def sentences(words: int, length: int = 20) -> Iterator[str]:
@@ -173,13 +174,14 @@ def training_report(arguments: argparse.Namespace, minutes: list[Memory], rounds
     later = rounds[WARM:] or rounds
     low, high = min(each.own for each in later), max(each.own for each in later)
     growth = later[-1].words / later[0].words
-    head = ["round", "words of the stream", "seconds", "own memory, peak MB", "mapped files, peak MB", "loss"]
+    head = ["round", "words of the stream", "seconds", "of CPU", "own memory, peak MB", "mapped files, peak MB", "loss"]
     lines = [
-        [str(number), f"{each.words:,}", f"{each.seconds:,.0f}", f"{each.own:,.0f}", f"{each.files:,.0f}", f"{each.loss:.3f}"]
+        [str(number), f"{each.words:,}", f"{each.seconds:,.0f}", f"{each.cpu_seconds:,.0f}", f"{each.own:,.1f}",
+         f"{each.files:,.1f}", f"{each.loss:.3f}"]
         for number, each in enumerate(rounds, 1)
     ]  # fmt: skip
     by_minute = [
-        [f"{each.minute:g}", str(each.round), f"{each.words:,}", f"{each.own:,.0f}", f"{each.files:,.0f}"]
+        [f"{each.minute:g}", str(each.round), f"{each.words:,}", f"{each.own:,.1f}", f"{each.files:,.1f}"]
         for each in minutes
     ]
     command = f"python reliability/load.py training --minutes {arguments.minutes:g} --first {arguments.first}"
@@ -190,7 +192,7 @@ as the one before, saves it, opens it and asks it. Own memory is the process's R
 encoded text and the saved model, which the system takes back when it needs room. Peaks are of looks five times a second.
 
 After {WARM} rounds of warm-up, until every word has occurred often enough, the streams grew {growth:.1f} times and the
-peak of own memory stayed between {low:,.0f} and {high:,.0f} MB ({(high - low) / low:+.1%}); its slope over the minutes
+peak of own memory stayed between {low:,.1f} and {high:,.1f} MB ({(high - low) / low:+.1%}); its slope over the minutes
 is {slope:+.1f} MB per hour.
 
 {table(head, lines)}

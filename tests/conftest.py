@@ -135,10 +135,10 @@ def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
     """The address of a running explorer."""
     import uvicorn
 
-    from posvec.explorer.application import address, listen, make_application
+    from posvec.explorer.application import address, listen, server_settings
 
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(make_application(opened), log_level="error"))
+        server = uvicorn.Server(server_settings(opened))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield address(listening, "127.0.0.1").rstrip("/")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import email.message
+import io
 import random
 import socket
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from local_server import LocalServer, announcing, local_server, redirect, stalled, status, unannounced, whole
+from local_server import Handler, LocalServer, announcing, local_server, redirect, stalled, status, unannounced, whole
 from posvec import downloads
 from posvec.catalogue import Download
 from posvec.downloads import download
@@ -185,6 +190,61 @@ def test_redirects_elsewhere_are_followed_to_https_alone(server: LocalServer, tm
     with pytest.raises(DownloadError, match=r"leads to .*, which is not https; it was not followed"):
         download(Download(url), tmp_path / "f")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "followed"),
+    [
+        ("https://example.org/f", "https://other.example/f", True),
+        ("https://example.org/f", "//other.example/f", True),
+        ("https://example.org/f", "/g", True),
+        ("https://example.org/f", "http://example.org/f", False),
+        ("https://example.org/f", "http://127.0.0.1/f", False),
+        ("https://localhost/f", "http://localhost/f", False),
+        ("https://example.org/f", "HTTP://example.org/f", False),
+        ("https://example.org/f", "file:///etc/passwd", False),
+        ("https://example.org/f", "ftp://example.org/f", False),
+        ("https://example.org/f", "data:text/plain,x", False),
+        ("https://example.org/f", "javascript:0", False),
+        ("https://example.org/f", "gopher://127.0.0.1:25/", False),
+        ("http://127.0.0.1/f", "http://127.0.0.1.example.org/f", False),
+        ("http://127.0.0.1/f", "http://127.0.0.1@example.org/f", False),
+        ("http://127.0.0.1/f", "http://169.254.169.254/f", False),
+    ],
+)
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_no_redirect_leads_from_https_to_anything_else(origin: str, target: str, followed: bool, code: int) -> None:
+    if followed and code == 308:
+        pytest.skip("Python 3.10 does not follow it")
+
+    class Opened(Exception):
+        pass
+
+    class Opener:
+        def open(self, request: urllib.request.Request, **_: object) -> None:
+            assert urllib.parse.urlsplit(request.full_url).scheme == "https"
+            raise Opened
+
+    redirects = downloads._Redirects()
+    redirects.parent = Opener()  # type: ignore[assignment]
+    headers = email.message.Message()
+    headers["location"] = target
+    request = urllib.request.Request(origin)
+    request.timeout = 1.0
+    with pytest.raises(Opened if followed else DownloadError):
+        getattr(redirects, f"http_error_{code}")(request, io.BytesIO(), code, "", headers)
+
+
+def test_a_server_that_sends_headers_without_end_is_left(server: LocalServer, tmp_path: Path) -> None:
+    def endless(handler: Handler) -> None:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\n")
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                handler.wfile.write(b"X: x\r\n" * 1000)
+
+    with pytest.raises(DownloadError, match="cannot connect or stay connected"):
+        download(Download(server.give("/f", endless)), tmp_path / "f")
+    assert not (tmp_path / "f").exists()
 
 
 def test_redirects_in_a_circle_end(server: LocalServer, tmp_path: Path) -> None:

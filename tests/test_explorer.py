@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +28,7 @@ from starlette.testclient import TestClient
 
 from posvec.compression import compress_model
 from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
-from posvec.explorer import evaluations
+from posvec.explorer import evaluations, patience
 from posvec.explorer.application import address, listen, make_application
 from posvec.explorer.opened import OpenedModel, open_models, warming
 from posvec.explorer.security import MOST_BYTES, Guard, is_known_host
@@ -248,6 +250,213 @@ def test_websockets_are_refused(client: TestClient) -> None:
 
     with pytest.raises(WebSocketDisconnect), client.websocket_connect("ws://127.0.0.1:8000/api/models"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("OPTIONS", {"origin": "https://evil.example", "access-control-request-method": "POST"}, 403),
+        ("OPTIONS", {}, 405),
+        ("POST", {"origin": "https://evil.example", "content-type": "text/plain"}, 403),
+        ("POST", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("POST", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 403),
+        ("POST", {"host": "evil.example"}, 421),
+        ("POST", {"content-length": "9" * 5000}, 413),
+        ("POST", {"content-length": "-1"}, 413),
+    ],
+)
+def test_other_sites_cannot_send_files_either(
+    client: TestClient, method: str, headers: dict[str, str], status: int
+) -> None:
+    parameters = {"model": "constrained", "name": "a"}
+    answer = client.request(method, "/api/evaluation", params=parameters, headers=headers, content=b"man king")
+    assert answer.status_code == status
+    assert "access-control-allow-origin" not in answer.headers
+
+
+# ---- what no browser and no library would send: bytes over a socket ---------------------------------------------
+
+
+def connect(site: str) -> socket.socket:
+    host, _, port = site.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def sent(site: str, text: str) -> str:
+    """The answer to these bytes, until the server hangs up."""
+    with connect(site) as connection:
+        connection.sendall(text.encode())
+        return read_all(connection)
+
+
+def read_all(connection: socket.socket) -> str:
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts).decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../application.py",
+        "/static/../../../../../../../../etc/passwd",
+        "/static/%2e%2e/application.py",
+        "/static/..%2fapplication.py",
+        "/static/%2e%2e%2f%2e%2e%2fconfig.py",
+        "/static/..%252fapplication.py",
+        "/static/..%5capplication.py",
+        "/static/..\\application.py",
+        "/static/%00/etc/passwd",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/" + "a/../" * 100 + "../../config.py",
+        "//etc/passwd",
+        "/../../etc/passwd",
+        "file:///etc/passwd",
+        "/api/model?model=../../etc/passwd",
+        "/api/model?model=%2fetc%2fpasswd%00",
+    ],
+)
+def test_no_path_leads_out_of_the_page(site: str, path: str) -> None:
+    answer = sent(site, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    assert answer.split(" ")[1] in ("400", "404"), answer
+    assert "root:" not in answer
+    assert "import" not in answer
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /api/models HTTP/1.1\r\nHost: 127.0.0.1", "200"),
+        ("GET /api/models HTTP/1.1\r\nHost: rebound.example", "421"),
+        ("GET http://127.0.0.1/api/models HTTP/1.1\r\nHost: rebound.example", "421"),
+        ("GET /api/models HTTP/1.1\r\nHost: rebound.example@127.0.0.1", "421"),
+        ("GET /api/models HTTP/1.1\r\nHost: 127.0.0.1/rebound.example", "421"),
+        ("GET /api/models HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: rebound.example", "400"),
+        ("GET /api/models HTTP/1.1\r\nX-Forwarded-Host: 127.0.0.1\r\nHost: rebound.example", "421"),
+        ("GET /api/models HTTP/1.1", "400"),
+        ("GET /api/models HTTP/1.0", "421"),
+        ("POST /api/evaluation HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nTransfer-Encoding: x", "400"),
+        ("\0\1\2", "400"),
+    ],
+)
+def test_heads_that_are_rebound_or_doubled_are_refused(site: str, head: str, status: str) -> None:
+    answer = sent(site, f"{head}\r\nConnection: close\r\n\r\n")
+    assert answer.split(" ")[1] == status, answer
+
+
+@pytest.mark.parametrize(
+    "endless", ["GET /", "GET /gap HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", "GET /gap HTTP/1.1\r\nX: x"]
+)
+def test_heads_without_an_end_are_not_listened_to(site: str, endless: str) -> None:
+    with connect(site) as connection, pytest.raises(ConnectionError):  # noqa: PT012
+        for _ in range(1000):
+            connection.sendall(f"{endless}{'x' * 50_000}".encode())
+
+
+def test_a_host_that_is_named_twice_is_no_name(opened: dict[str, OpenedModel]) -> None:
+    answers: list[Any] = []
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    scope = {"type": "http", "path": "/gap", "headers": [(b"host", b"rebound.example"), (b"Host", b"127.0.0.1")]}
+    asyncio.run(make_application(opened)(scope, lambda: asyncio.sleep(0), send))  # type: ignore[arg-type, return-value]
+    assert answers[0]["status"] == 421
+
+
+@pytest.fixture
+def impatient(site: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "READING_SECONDS"):
+        monkeypatch.setattr(patience, name, 0.3)
+    return site
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "",
+        "GET /api/models HT",
+        "GET /api/models HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
+        "POST /api/evaluation?model=constrained&name=a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
+        "POST /api/evaluation?model=constrained&name=a HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n1\r\nm\r\n",
+    ],
+)
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_client_that_does_not_come_to_the_point_is_hung_up_on(impatient: str, begun: str, drops: bool) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(begun.encode())
+        connection.settimeout(0.05)
+        began = time.monotonic()
+        while time.monotonic() < began + 20:
+            with contextlib.suppress(TimeoutError):
+                try:
+                    if not connection.recv(1000):
+                        break
+                except ConnectionError:
+                    break
+            if drops:  # a byte now and then does not help
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(b"1\r\nm\r\n" if "chunked" in begun else b"x")
+        assert 0.2 < time.monotonic() - began < 10
+    with urllib.request.urlopen(f"{impatient}/api/models", timeout=20) as answer:
+        assert answer.status == 200
+
+
+def test_a_client_that_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvicorn
+
+    monkeypatch.setattr(patience, "READING_SECONDS", 0.3)
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": bytes(1 << 16), "more_body": True})
+            if not server.server_state.connections:
+                return
+
+    server = uvicorn.Server(uvicorn.Config(endless, http=patience.Impatient, lifespan="off", log_level="error"))
+    with listen("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            with socket.create_connection(listening.getsockname(), timeout=20) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                assert connection.recv(1) == b"H"
+                ended = time.monotonic() + 20
+                while server.server_state.connections and time.monotonic() < ended:
+                    time.sleep(0.05)
+                assert not server.server_state.connections
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+def test_clients_that_only_hold_connections_keep_nobody_out_for_long(impatient: str) -> None:
+    idle = [connect(impatient) for _ in range(220)]
+    try:
+        began = time.monotonic()
+        while time.monotonic() < began + 20:
+            with contextlib.suppress(urllib.error.HTTPError):  # 503 while there are too many
+                urllib.request.urlopen(f"{impatient}/api/models", timeout=20).close()
+                break
+        assert time.monotonic() - began < 10
+    finally:
+        for connection in idle:
+            connection.close()
+
+
+def test_a_client_that_keeps_its_connection_is_not_hurried(impatient: str) -> None:
+    connection = http.client.HTTPConnection(impatient.removeprefix("http://"))
+    for _ in range(3):
+        connection.request("GET", "/api/models")
+        held = connection.sock
+        assert connection.getresponse().read()
+        time.sleep(0.4)  # longer than a head may take
+        assert connection.sock is held
 
 
 # ---- files ------------------------------------------------------------------------------------------------------

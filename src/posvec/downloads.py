@@ -227,11 +227,13 @@ def _is_allowed(url: str, origin: str | None = None) -> bool:
     parts = urllib.parse.urlsplit(url)
     if parts.scheme == "https":
         return bool(parts.hostname)
-    return parts.scheme == "http" and _is_local(url) and (origin is None or _is_local(origin))
+    return _is_local(url) and (origin is None or _is_local(origin))
 
 
 def _is_local(url: str) -> bool:
-    return urllib.parse.urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    """Whether it is http on this machine."""
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def _begin(part: _Part, response: http.client.HTTPResponse) -> int:

@@ -6,7 +6,7 @@ import logging
 import socket
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +20,9 @@ from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.opened import OpenedModel
 from posvec.explorer.security import Guard, is_local
+
+if TYPE_CHECKING:
+    import uvicorn
 
 VIEWS = ("gap", "positions", "words", "model")
 _STATIC = str(files("posvec.explorer") / "static")
@@ -68,18 +71,27 @@ def address(listening: socket.socket, host: str) -> str:
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
-def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
-    """Answer until interrupted (Ctrl-C): ends in good order, then raises KeyboardInterrupt."""
+def server_settings(models: Mapping[str, OpenedModel], host: str = "127.0.0.1") -> uvicorn.Config:
+    """Of the server: how long, how much and how many at once."""
     import uvicorn
 
-    config = uvicorn.Config(
+    from posvec.explorer.patience import Impatient
+
+    return uvicorn.Config(
         make_application(models, host),
+        http=Impatient,  # by h11, which takes headers of 16 kB at most, whatever other parsers there are
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         limit_concurrency=200,
         timeout_graceful_shutdown=2,
     )
+
+
+def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
+    """Answer until interrupted (Ctrl-C): ends in good order, then raises KeyboardInterrupt."""
+    import uvicorn
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -88,7 +100,7 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
             await super().shutdown(sockets)
 
     try:
-        Server(config).run(sockets=[listening])
+        Server(server_settings(models, host)).run(sockets=[listening])
     finally:
         evaluations.join()
 

@@ -5,6 +5,7 @@
 - Origin and Sec-Fetch-Site: browsers say which site a request comes from. Others are refused; links to a page of the
   explorer may be followed from anywhere.
 - Bodies have a limit. (One whose length is not told beforehand is counted where it is read, in ``evaluations.py``.)
+- Clients that take too long are hung up on, in ``patience.py``.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Guard:
         if scope["type"] != "http":  # there are no websockets here
             return await send({"type": "websocket.close", "code": 1008})
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if problem := self._refusal(headers, scope["path"]):
+        hosts = [name for name, _ in scope["headers"] if name.lower() == b"host"]
+        if problem := self._refusal(headers if len(hosts) == 1 else {**headers, "host": ""}, scope["path"]):
             return await _answer(_with_headers(send), *problem)
         return await self.application(scope, receive, _with_headers(send))
 
@@ -63,7 +65,8 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not followed:
             return 403, "requests from pages of other sites are refused; open the address of the explorer itself"
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.most_bytes:
+        # Not int of hundreds of digits, which Python refuses.
+        if not length.isdecimal() or len(length) > 18 or int(length) > self.most_bytes:
             return 413, too_large(self.most_bytes)
         return None
 
@@ -100,9 +103,9 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _hostname(host: str) -> str:
-    """The name in a Host header, without its port; empty if there is none."""
+    """The name in a Host header, without its port; empty if there is none, or more than a name and a port."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return (urlsplit(f"//{host}").hostname or "") if not set(host) & set("@/?#\\") else ""
     except ValueError:
         return ""
 
