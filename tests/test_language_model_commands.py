@@ -86,6 +86,17 @@ def test_bad_input_is_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("flags", [["--lr", "1e30", "--clip", "1e30"], ["--lr", "1e5"]])
+def test_training_that_diverged_says_so_and_saves_nothing(
+    posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", tmp_path / "run", *FLAGS, *flags)
+    assert ended.code == 1
+    assert "training diverged: the loss is" in ended.err
+    assert f"lower lr (now {float(flags[1]):g})" in ended.err
+    assert not (tmp_path / "run").exists()
+
+
 def test_ctrl_c_saves_and_resume_goes_on(
     posvec_command: Command, posvec_process: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:

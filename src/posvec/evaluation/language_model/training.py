@@ -115,6 +115,7 @@ class Training:
             raise TrainingError(f"the validation loss is not a number any more; lower lr (now {self.lr:g})")
         lowest = min((epoch.validation_loss for epoch in self.report.epochs), default=math.inf)
         epoch = Epoch(self.loss_sum / self.tokens, validation, self.lr, self.seconds)
+        self._check_loss(max(epoch.loss, validation))
         self.report = self.report.replace(epochs=(*self.report.epochs, epoch))
         if validation < lowest:
             trained = ((name, weight) for name, weight in self.network.named_parameters() if weight.requires_grad)
@@ -126,6 +127,16 @@ class Training:
             self._display.on_epoch(self._progress(epoch.loss, validation))
         self.steps_done, self.loss_sum, self.tokens, self.seconds = 0, 0.0, 0, 0.0
         self._save(self._checkpoint())
+
+    def _check_loss(self, loss: float) -> None:
+        """Raises if an epoch ended far from anything learnt: finite, for units saturate, and of no use."""
+        guessing = math.log(len(self.words))
+        if loss > _DIVERGED * (1 + guessing):
+            advice = f"lower lr (now {self.lr:g})" + (f" or clip (now {self.config.clip:g})" if self.config.clip > 1 else "")
+            raise TrainingError(
+                f"training diverged: the loss is {loss:.3g} after epoch {len(self.report.epochs) + 1}, where guessing "
+                f"among {len(self.words):,} words has {guessing:.3g}; {advice}"
+            )
 
     def _checkpoint(self) -> Saved:
         states = {"cpu": torch.get_rng_state()}
@@ -158,6 +169,9 @@ class Training:
             validation_loss,
         )  # fmt: skip
 
+
+# Times the loss of guessing: nothing that learns gets there, not in its first epoch either.
+_DIVERGED = 10
 
 # What a checkpoint holds of the loop.
 _COUNTED = ("lr", "steps_done", "loss_sum", "tokens", "seconds")

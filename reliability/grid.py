@@ -1,0 +1,194 @@
+"""Numerical trust: short trainings over presets, models, initializers, D and learning rates.
+
+    python reliability/grid.py [--every 1] [-o reliability/results/grid.md]
+
+No parameter may become NaN or infinite, and the loss of the last epoch must be below that of the first, for every
+learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins near
+zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must give
+the same model, but for rounding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import posvec
+from posvec._kernel import cpu_levels
+from posvec.config import MODELS, PRESETS, SETTINGS
+from posvec.errors import TrainingError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from reporting import made_by, table, write
+
+RESULTS = Path(__file__).parent / "results"
+DIMS = (1, 10, 100, 300)
+DOCUMENTED = (0.005, 0.025, 0.05, 0.1)
+BEYOND = (0.5, 2.0, 100.0)
+FEW, MANY = 5, 50
+
+
+class Point(NamedTuple):
+    preset: str
+    model: str
+    initializer: str
+    dim: int
+    lr: float
+
+
+class Outcome(NamedTuple):
+    point: Point
+    first: float
+    last: float
+    epochs: int
+    said: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        return self.last < self.first
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, help="one of so many points")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "grid.md")
+    arguments = parser.parse_args()
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["POSVEC_CACHE"] = folder
+        corpus = write_corpus(Path(folder) / "corpus.txt")
+        outcomes = []
+        for point in itertools.islice(points(), 0, None, arguments.every):
+            outcome = train_at(point, corpus, FEW)
+            if not (outcome.is_good or outcome.said) and is_documented(point):
+                outcome = train_at(point, corpus, MANY)
+            outcomes.append(outcome)
+            print(*point, *outcomes[-1][1:], flush=True)
+        levels = list(compare_levels(corpus))
+    bad = [each for each in outcomes if not each.is_good and is_documented(each.point)]
+    write(arguments.output, report(outcomes, levels, arguments, time.monotonic() - begin))
+    sys.exit(f"{len(bad)} points failed: {bad[:5]}" if bad or not all(level[-1] for level in levels) else 0)
+
+
+def points() -> Iterator[Point]:
+    """All of them; initializers differ only where there are positional features."""
+    for preset, model, dim, lr in itertools.product(PRESETS, MODELS, DIMS, (*DOCUMENTED, *BEYOND)):
+        for initializer in SETTINGS["initializer"].choices if MODELS[model]["positional_dim"] else ["uniform"]:
+            yield Point(preset, model, initializer, dim, lr)
+
+
+def write_corpus(path: Path, lines: int = 600) -> Path:
+    """Sentences about one of 20 subjects, in which kinds of words take turns: 300 words, something to learn."""
+    draw = random.Random(1)
+    words = [[[f"{kind}{subject:02}{'abcde'[word] * 3}" for word in range(5)] for kind in ("na", "ve", "du")] for subject in range(20)]
+    chosen = (draw.choice(words) for _ in range(lines))
+    path.write_text("".join(" ".join(draw.choice(kinds[i % 3]) for i in range(12)) + "\n" for kinds in chosen))
+    return path
+
+
+def is_documented(point: Point) -> bool:
+    """Whether the learning rate is one that posvec promises to work with."""
+    return point.lr in DOCUMENTED
+
+
+def train_at(point: Point, corpus: Path, epochs: int) -> Outcome:
+    try:
+        model = trained(point, corpus, epochs=epochs)
+    except TrainingError as error:
+        return Outcome(point, 0.0, 0.0, epochs, str(error))
+    assert model.report is not None
+    for each in (model.input_vectors, model.output_vectors, model.positional_vectors):
+        assert np.isfinite(each).all()
+    return Outcome(point, model.report.epochs[0].loss, model.report.epochs[-1].loss, epochs)
+
+
+def trained(point: Point, corpus: Path, **settings: Any) -> posvec.Model:
+    # So few words would all be dropped as frequent ones.
+    given = {"sample": 0.0, "min_count": 1, "threads": 1, **settings}
+    return posvec.train(
+        corpus, point.model, preset=point.preset, initializer=point.initializer, dim=point.dim, initial_lr=point.lr, **given
+    )  # fmt: skip
+
+
+def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, bool]]:
+    """Each level beside the best one after an epoch: loss and vectors."""
+    best = cpu_levels()[-1]
+    for preset, model in itertools.product(PRESETS, MODELS):
+        point = Point(preset, model, "sqrt_normal", 100, 0.05)
+        models = {}
+        for level in cpu_levels():
+            os.environ["POSVEC_CPU"] = level
+            models[level] = trained(point, corpus, epochs=1)
+        del os.environ["POSVEC_CPU"]
+        for level in cpu_levels()[:-1]:
+            one, other = models[level], models[best]
+            assert one.report is not None
+            assert other.report is not None
+            loss = abs(one.report.loss - other.report.loss) / other.report.loss
+            vectors = float(np.abs(one.input_vectors - other.input_vectors).max() / np.abs(other.input_vectors).max())
+            yield point, f"{level} and {best}", loss, vectors, loss < 1e-4 and vectors < 1e-3
+
+
+def report(
+    outcomes: list[Outcome], levels: list[tuple[Point, str, float, float, bool]], arguments: argparse.Namespace, seconds: float
+) -> str:  # fmt: skip
+    rows = [
+        [f"{lr:g}", "yes" if lr in DOCUMENTED else "no", *counts([each for each in outcomes if each.point.lr == lr])]
+        for lr in (*DOCUMENTED, *BEYOND)
+    ]
+    by = defaultdict(list)
+    for each in outcomes:
+        if each.point.lr in DOCUMENTED:
+            by[each.point.preset, each.point.model].append(each)
+    falls = [
+        [*key, str(len(some)), f"{sum(each.is_good for each in some)}", f"{min(each.first - each.last for each in some):.3g}",
+         f"{max(each.first - each.last for each in some):.3g}"]
+        for key, some in by.items()
+    ]  # fmt: skip
+    said = sorted({each.said.partition(": ")[2] for each in outcomes if each.said})
+    worst = [[point.preset, point.model, name, f"{loss:.1e}", f"{vectors:.1e}", "yes" if ok else "NO"] for point, name, loss, vectors, ok in levels]
+    command = f"python reliability/grid.py --every {arguments.every}"
+    return f"""# The grid of presets, models, initializers, D and learning rates
+
+{len(outcomes):,} trainings of {FEW} epochs on 600 generated lines of 300 words ({len(PRESETS)} presets, {len(MODELS)} models,
+{len(SETTINGS["initializer"].choices)} initializers where there are positional features, D of {", ".join(map(str, DIMS))}), in {seconds / 60:.0f} minutes. All parameters of
+every model that training returned are finite. *Loss falls*: that of the last epoch is below that of the first.
+*Refused*: training ended with a sentence that names the setting to change; nothing was returned or saved.
+
+{table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
+
+In the documented range, by preset and model:
+
+{table(["preset", "model", "trainings", "loss falls", "least fall", "greatest fall"], falls)}
+
+What was said beyond it: {"; ".join(said) or "nothing"}.
+
+## Levels of the CPU
+
+An epoch at D = 100 with each level that this machine runs; the greatest difference of any input feature, as a share of the greatest
+feature. The levels sum in different orders, so that they round differently.
+
+{table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
+
+{datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command, "numpy")}"""
+
+
+def counts(some: list[Outcome]) -> list[str]:
+    good, refused = sum(each.is_good for each in some), sum(bool(each.said) for each in some)
+    return [str(len(some)), str(good), str(len(some) - good - refused), str(refused)]
+
+
+if __name__ == "__main__":
+    main()
