@@ -1,4 +1,5 @@
-# make test · make test-browser · make demo · make lint · make bench: each sets up what it needs in .venv, on a fresh machine too.
+# make test · make test-browser · make demo · make lint · make bench · make pins · make audit · make compat: each sets up
+# what it needs in .venv, on a fresh machine too. PINNED=1 installs the versions of requirements/ci.txt, by their hashes.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,9 @@ DATA ?= $(error make bench needs DATA=folder, see benchmarks/README.md)
 TEXT ?= $(CORPUS)
 SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
 
-.PHONY: test test-browser demo lint format bench clean
+PINS := requirements/ci.txt
+
+.PHONY: test test-browser demo lint format bench pins audit compat clean
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -52,13 +55,32 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/formats.py
 
+# Newer versions of all that tests need. PyTorch and its packages for GPUs are left out: see TORCH below.
+pins: $(BIN)/python
+	$(PIP) "uv>=0.5"
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --no-header \
+		$(addprefix --extra ,test oracles browser all lint) pyproject.toml requirements/ci.in | \
+		awk '/^[^ ]/ {keep = !/^(torch|triton|nvidia-|cuda-)/} keep' > $(PINS).new
+	mv $(PINS).new $(PINS)
+
+# Known vulnerabilities of these versions; asks PyPI.
+audit: $(BIN)/python
+	$(PIP) "pip-audit>=2.7"
+	$(BIN)/pip-audit --disable-pip --require-hashes --requirement $(PINS)
+
+# Every Python from 3.10 to 3.13 on this machine, with the oldest and the newest packages that posvec allows.
+compat:
+	$(PYTHON) reliability/compatibility.py
+
 clean:
 	rm -rf $(VENV) build
 
 # A stamp per set of packages; the package itself is installed again only when a source has changed. The extras of an
 # installed posvec are asked for by its name: a dot would build it once more.
 $(VENV)/.base: $(SOURCES) | $(BIN)/python
-	$(PIP) .
+	$(if $(PINNED),$(PIP) --no-deps $(TORCH))
+	$(if $(PINNED),$(PIP) --no-deps --require-hashes --requirement $(PINS))
+	$(PIP) $(if $(PINNED),--no-deps --no-build-isolation) .
 	@touch $@
 
 # PyTorch first and alone: asked for by those that need it, it comes with several gigabytes for GPUs. Where there is no

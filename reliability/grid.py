@@ -92,7 +92,10 @@ def points() -> Iterator[Point]:
 def write_corpus(path: Path, lines: int = 600) -> Path:
     """Sentences about one of 20 subjects, in which kinds of words take turns: 300 words, something to learn."""
     draw = random.Random(1)
-    words = [[[f"{kind}{subject:02}{'abcde'[word] * 3}" for word in range(5)] for kind in ("na", "ve", "du")] for subject in range(20)]
+    words = [
+        [[f"{kind}{subject:02}{'abcde'[word] * 3}" for word in range(5)] for kind in ("na", "ve", "du")]
+        for subject in range(20)
+    ]
     chosen = (draw.choice(words) for _ in range(lines))
     path.write_text("".join(" ".join(draw.choice(kinds[i % 3]) for i in range(12)) + "\n" for kinds in chosen))
     return path
@@ -158,7 +161,10 @@ def report(
         for key, some in by.items()
     ]  # fmt: skip
     said = sorted({each.said.partition(": ")[2] for each in outcomes if each.said})
-    worst = [[point.preset, point.model, name, f"{loss:.1e}", f"{vectors:.1e}", "yes" if ok else "NO"] for point, name, loss, vectors, ok in levels]
+    worst = [
+        [point.preset, point.model, name, f"{loss:.1e}", f"{vectors:.1e}", "yes" if ok else "NO"]
+        for point, name, loss, vectors, ok in levels
+    ]
     command = f"python reliability/grid.py --every {arguments.every}"
     return f"""# The grid of presets, models, initializers, D and learning rates
 

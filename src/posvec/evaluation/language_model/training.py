@@ -132,7 +132,9 @@ class Training:
         """Raises if an epoch ended far from anything learnt: finite, for units saturate, and of no use."""
         guessing = math.log(len(self.words))
         if loss > _DIVERGED * (1 + guessing):
-            advice = f"lower lr (now {self.lr:g})" + (f" or clip (now {self.config.clip:g})" if self.config.clip > 1 else "")
+            advice = f"lower lr (now {self.lr:g})" + (
+                f" or clip (now {self.config.clip:g})" if self.config.clip > 1 else ""
+            )
             raise TrainingError(
                 f"training diverged: the loss is {loss:.3g} after epoch {len(self.report.epochs) + 1}, where guessing "
                 f"among {len(self.words):,} words has {guessing:.3g}; {advice}"

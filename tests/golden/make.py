@@ -1,0 +1,96 @@
+"""Makes the golden files of this version: a few kilobytes of every kind of model and file that posvec writes.
+
+    python tests/golden/make.py
+
+They go to tests/golden/VERSION, with expected.json: what each of them answered when it was made. tests/test_golden.py
+opens those of every version for ever. What a released version has written is never made again.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import posvec
+from posvec.compression import compress_model
+from posvec.config import MODELS
+from posvec.formats import FORMATS, load, write
+from posvec.quantization import CODED
+
+HERE = Path(__file__).parent
+SETTINGS: dict[str, Any] = {
+    "dim": 4, "window": 2, "min_count": 1, "sample": 0.0, "buckets": 60, "max_n": 4, "epochs": 3, "threads": 1,
+    "initial_lr": 0.1, "negatives": 3,
+}  # fmt: skip
+KNOWN, UNKNOWN, SENTENCE = "karan", "karandun", "karan [MASK] lotek"
+CHECKPOINT = "checkpoint"
+
+
+def main() -> None:
+    folder = HERE / posvec.__version__
+    if folder.exists():
+        sys.exit(f"{folder} is there; if {posvec.__version__} has not been released, remove it first")
+    folder.mkdir()
+    for kind in MODELS:
+        posvec.train(sentences(), kind, **SETTINGS, output=folder / kind)
+    for method in (*CODED, "prune"):
+        compress_model(folder / "constrained", folder / method, method, **({"buckets": 5} if method == "prune" else {}))
+    compress_model(folder / "subword", folder / "vectors-only", "int8", vectors_only=True)
+    model = posvec.load(folder / "subword")
+    for name, format in FORMATS.items():
+        if name != "posvec":
+            write(folder / f"{name}{format.ending}", model, name)
+    make_checkpoint(folder / CHECKPOINT)
+    expected = {path.name: answers(path) for path in sorted(folder.iterdir())}
+    (folder / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
+
+
+def sentences() -> list[str]:
+    """A corpus that is the same for ever."""
+    words = ["karan", "lotek", "mimol", "nebis", "sudun", "tatek"]
+    draw = random.Random(1)
+    return [" ".join(words[int(draw.random() * 6)] for _ in range(8)) for _ in range(100)]
+
+
+def make_checkpoint(path: Path) -> None:
+    class Interrupter:
+        def on_block(self, progress: object) -> None: ...
+
+        def on_epoch(self, progress: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    try:
+        posvec.train(sentences(), "constrained", **SETTINGS, output=path, callbacks=[Interrupter()])
+    except KeyboardInterrupt:
+        return
+    raise SystemExit("training was not interrupted")
+
+
+def answers(path: Path) -> dict[str, Any]:
+    """What a file or folder knows, in numbers."""
+    loaded = load(path)
+    vectors = loaded.vectors if isinstance(loaded, posvec.Model) else loaded
+    found: dict[str, Any] = {
+        "words": list(vectors.index_to_key),
+        "known": vectors[KNOWN].tolist(),
+        "nearest": [[each.word, each.similarity] for each in vectors.most_similar(KNOWN, topn=3)],
+    }
+    if vectors.has_vector(UNKNOWN):
+        found["unknown"] = vectors[UNKNOWN].tolist()
+    if isinstance(loaded, posvec.Model):
+        found["kind"] = loaded.config.kind
+        found["counts"] = loaded.vocabulary.counts.tolist()
+        found["positional"] = loaded.positional_vectors.tolist()
+        if loaded.has_outputs:
+            found["masked"] = [[each.word, each.score] for each in loaded.predict_masked(SENTENCE, topn=3)]
+        if loaded.state:
+            found["state"] = [loaded.state.blocks_done, loaded.state.words]
+    return found
+
+
+if __name__ == "__main__":
+    main()
