@@ -254,7 +254,7 @@ class Crowd:
 
     def _client(self, number: int, end: float) -> None:
         draw = random.Random(number)
-        connection = http.client.HTTPConnection(self.place, timeout=60)
+        connection = http.client.HTTPConnection(self.place, timeout=300)
         while time.monotonic() < end:
             name, path = self._question(draw)
             begin = time.monotonic()

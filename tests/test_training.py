@@ -300,6 +300,11 @@ def test_values_that_run_away_end_training_with_the_setting_to_change(corpus, sm
     assert threading.active_count() == before
 
 
+def test_a_word_that_makes_steps_add_up_is_named(small):
+    with pytest.raises(TrainingError, match=r"has a word of 10,000 characters, .*; raise min_count or take such words"):
+        posvec.train([["karan" * 2000, "lotek" * 2000]] * 50, "subword", **small)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_learning_rate_far_too_high_never_passes_for_training(corpus, small, seed):
     for rate in (1e3, 1e5, 1e20):

@@ -283,7 +283,7 @@ def _check_finite(model: Model) -> None:
         for begin in range(0, len(table), 4096):
             if not np.isfinite(table[begin : begin + 4096]).all():
                 raise TrainingError(
-                    f"the parameters have overflowed and were not saved: {overflow_advice(model.config)}"
+                    f"the parameters have overflowed and were not saved: {overflow_advice(model)}"
                 )
 
 

@@ -26,6 +26,7 @@ from posvec.stretches import Crew, Text, Threads, Work, content_digest, learning
 # Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
 _DIVERGED = 1000
+_LONG = 1000  # characters: no word of a language, but a row of letters, or data
 
 
 class Callback(Protocol):
@@ -56,9 +57,16 @@ def train(
     return _Run(model, corpus, callbacks, checkpoint, crew or Threads(model, corpus)).run()
 
 
-def overflow_advice(config: Config) -> str:
+def overflow_advice(overflowed: Model) -> str:
     """Which setting to change when the parameters have overflowed."""
+    config = overflowed.config
     training, model = config.training, config.model
+    longest = max(map(len, overflowed.vocabulary.words))
+    if config.subwords.subwords and longest > _LONG:
+        return (
+            f"the vocabulary has a word of {longest:,} characters, and steps add up where n-grams repeat in a word; "
+            f"raise min_count or take such words out, or lower initial_lr (now {training.initial_lr:g})"
+        )
     if model.positional_dim and model.initializer == "identity" and model.dim > 600:
         return f"initializer=identity explodes for dim > 600 (now {model.dim}); use initializer=sqrt_normal"
     advice = f"lower initial_lr (now {training.initial_lr:g})"
@@ -103,7 +111,7 @@ class _Run:
         self.callbacks = callbacks
         self.checkpoint = checkpoint
         self.crew = crew
-        self.vocabulary = len(model.vocabulary)
+        self.model = model
         self.all_epochs = _Tally()
         self.epoch = _Tally()
         self.recent: deque[tuple[int, float]] = deque(maxlen=200)  # of which the loss shown is the mean
@@ -133,7 +141,7 @@ class _Run:
             masked_words=self.all_epochs.masked_words,
             lines=len(self.corpus),
             tokens=self.corpus.tokens,
-            vocabulary=self.vocabulary,
+            vocabulary=len(self.model.vocabulary),
             threads=self.crew.threads,
             epochs=tuple(self.epochs),
             stopped_early=stopped_early,
@@ -206,7 +214,7 @@ class _Run:
             what = f"the loss grew to {mean:.3g}" if math.isfinite(mean) else "the parameters overflowed"
             raise TrainingError(
                 f"{what} in epoch {len(self.epochs) + 1} after {self.all_epochs.words:,} words, and training stopped: "
-                f"{overflow_advice(self.config)}"
+                f"{overflow_advice(self.model)}"
             )
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)

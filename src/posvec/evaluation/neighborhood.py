@@ -50,14 +50,17 @@ def find(model: Model | WordVectors, word: str, topn: int = 40, restrict_vocab: 
     near = vectors.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
     words, similarities = [word, *(each.word for each in near)], [1.0, *(each.similarity for each in near)]
     units = vectors.get_vectors(words, norm=True).astype(np.float64)
-    _, lengths, axes = np.linalg.svd(units - units.mean(0), full_matrices=False)
-    axes = np.pad(axes[:2], ((0, 2 - len(axes[:2])), (0, 0)))
+    centred = units - units.mean(0)
+    # By the products of words with words, which are few: a decomposition of the vectors themselves takes several threads
+    # that wait for one another, and many times as long where many ask at once.
+    squares, components = np.linalg.eigh(centred @ centred.T)
+    squares, components = np.maximum(squares[::-1], 0), components[:, ::-1]
+    places = np.pad(components[:, :2] * np.sqrt(squares[:2]), ((0, 0), (0, 2 - len(squares[:2]))))
     # The sign of a component is arbitrary; the word itself lies right of the middle and above it.
-    axes *= np.where(axes @ (units[0] - units.mean(0)) < 0, -1, 1)[:, np.newaxis]
-    places = (units - units.mean(0)) @ axes.T
-    total = float((lengths**2).sum())
+    places *= np.where(places[0] < 0, -1, 1)
+    total = float(squares.sum())
     return Neighborhood(
         word,
         tuple(Place(each, x, y, near) for each, (x, y), near in zip(words, places.tolist(), similarities, strict=True)),
-        float((lengths[:2] ** 2).sum()) / total if total else 1.0,
+        float(squares[:2].sum()) / total if total else 1.0,
     )
