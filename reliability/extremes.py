@@ -125,7 +125,7 @@ def lines(words: list[str], count: int, length: int, end: str = "\n") -> Callabl
 
 
 def ten_million_words() -> Iterator[str]:
-    """Each twice, in two orders."""
+    """Each of them twice, in two orders."""
     for step in (1, 7_777_777):
         for begin in range(0, 10_000_000, 20):
             yield " ".join(f"{(begin + i) * step % 10_000_000:x}" for i in range(20)) + "\n"
@@ -140,7 +140,9 @@ WORDS = [one + two for one in ("ka", "lo", "mi", "ne", "su") for two in ("ran", 
 CASES = {
     "long-lines": Case("lines of 100,000 tokens", lines(WORDS, 3, 100_000)),
     "long-words": Case("words of 10,000 characters", lines(long_words(), 20, 8)),
-    "repetition": Case("words of 10,000 characters that repeat themselves", lines([each * 2000 for each in WORDS], 20, 8)),
+    "repetition": Case(
+        "words of 10,000 characters that repeat themselves", lines([each * 2000 for each in WORDS], 20, 8)
+    ),
     "one-line": Case("a file of one line without an end", lines(WORDS, 1, 5000, end="")),
     "identical": Case("all words identical, so a vocabulary of one word", lines(["same"], 100, 50)),
     "one-word": Case("a vocabulary of one word, others passed over", lines(WORDS, 100, 50), {"max_words": 1}),

@@ -1,11 +1,11 @@
 """Numerical trust: short trainings over presets, models, initializers, D and learning rates.
 
-    python reliability/grid.py [--every 1] [-o reliability/results/grid.md]
+    python reliability/grid.py [--every 1] [--kept build/grid.jsonl] [-o reliability/results/grid.md]
 
 No parameter may become NaN or infinite, and the loss of the last epoch must be below that of the first, for every
-learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins near
-zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must give
-the same model, but for rounding.
+learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins
+near zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must give
+the same model, but for rounding. What was trained is kept, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import argparse
 import itertools
 import os
 import random
+import re
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -32,12 +32,13 @@ from posvec.errors import TrainingError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
+from runs import keep_run, read_runs
 
 RESULTS = Path(__file__).parent / "results"
 DIMS = (1, 10, 100, 300)
-DOCUMENTED = (0.005, 0.025, 0.05, 0.1)
-BEYOND = (0.5, 2.0, 100.0)
-FEW, MANY = 5, 50
+INITIALIZERS = SETTINGS["initializer"].choices
+RATES = (0.005, 0.025, 0.05, 0.1, 0.5, 2.0, 100.0)
+EPOCHS = (5, 50, 200)  # more only where fewer move nothing
 
 
 class Point(NamedTuple):
@@ -53,7 +54,8 @@ class Outcome(NamedTuple):
     first: float
     last: float
     epochs: int
-    said: str = ""
+    said: str
+    """Where training was refused."""
 
     @property
     def is_good(self) -> bool:
@@ -63,29 +65,28 @@ class Outcome(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1, help="one of so many points")
+    parser.add_argument("--kept", type=Path, default=Path(__file__).parents[1] / "build" / "grid.jsonl")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "grid.md")
     arguments = parser.parse_args()
-    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["POSVEC_CACHE"] = folder
         corpus = write_corpus(Path(folder) / "corpus.txt")
+        kept = {Point(*run["point"]): run for run in read_runs(arguments.kept)}
         outcomes = []
         for point in itertools.islice(points(), 0, None, arguments.every):
-            outcome = train_at(point, corpus, FEW)
-            if not (outcome.is_good or outcome.said) and is_documented(point):
-                outcome = train_at(point, corpus, MANY)
-            outcomes.append(outcome)
+            run = kept.get(point) or keep_run(arguments.kept, train_long_enough(point, corpus)._asdict())
+            outcomes.append(Outcome(**{**run, "point": point}))
             print(*point, *outcomes[-1][1:], flush=True)
         levels = list(compare_levels(corpus))
     bad = [each for each in outcomes if not each.is_good and is_documented(each.point)]
-    write(arguments.output, report(outcomes, levels, arguments, time.monotonic() - begin))
+    write(arguments.output, report(outcomes, levels, arguments))
     sys.exit(f"{len(bad)} points failed: {bad[:5]}" if bad or not all(level[-1] for level in levels) else 0)
 
 
 def points() -> Iterator[Point]:
     """All of them; initializers differ only where there are positional features."""
-    for preset, model, dim, lr in itertools.product(PRESETS, MODELS, DIMS, (*DOCUMENTED, *BEYOND)):
-        for initializer in SETTINGS["initializer"].choices if MODELS[model]["positional_dim"] else ["uniform"]:
+    for preset, model, dim, lr in itertools.product(PRESETS, MODELS, DIMS, RATES):
+        for initializer in INITIALIZERS if MODELS[model]["positional_dim"] else ["uniform"]:
             yield Point(preset, model, initializer, dim, lr)
 
 
@@ -103,7 +104,15 @@ def write_corpus(path: Path, lines: int = 600) -> Path:
 
 def is_documented(point: Point) -> bool:
     """Whether the learning rate is one that posvec promises to work with."""
-    return point.lr in DOCUMENTED
+    return 0.025 <= point.lr <= (0.05 if PRESETS[point.preset].get("context_mean") == "words" else 0.1)
+
+
+def train_long_enough(point: Point, corpus: Path) -> Outcome:
+    for epochs in EPOCHS:
+        outcome = train_at(point, corpus, epochs)
+        if outcome.is_good or outcome.said or point.lr > 0.1:
+            break
+    return outcome
 
 
 def train_at(point: Point, corpus: Path, epochs: int) -> Outcome:
@@ -114,15 +123,13 @@ def train_at(point: Point, corpus: Path, epochs: int) -> Outcome:
     assert model.report is not None
     for each in (model.input_vectors, model.output_vectors, model.positional_vectors):
         assert np.isfinite(each).all()
-    return Outcome(point, model.report.epochs[0].loss, model.report.epochs[-1].loss, epochs)
+    return Outcome(point, model.report.epochs[0].loss, model.report.epochs[-1].loss, epochs, "")
 
 
 def trained(point: Point, corpus: Path, **settings: Any) -> posvec.Model:
     # So few words would all be dropped as frequent ones.
-    given = {"sample": 0.0, "min_count": 1, "threads": 1, **settings}
-    return posvec.train(
-        corpus, point.model, preset=point.preset, initializer=point.initializer, dim=point.dim, initial_lr=point.lr, **given
-    )  # fmt: skip
+    given = {"sample": 0.0, "min_count": 1, "threads": 1, "dim": point.dim, "initial_lr": point.lr, **settings}
+    return posvec.train(corpus, point.model, preset=point.preset, initializer=point.initializer, **given)
 
 
 def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, bool]]:
@@ -145,22 +152,26 @@ def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, boo
 
 
 def report(
-    outcomes: list[Outcome], levels: list[tuple[Point, str, float, float, bool]], arguments: argparse.Namespace, seconds: float
+    outcomes: list[Outcome], levels: list[tuple[Point, str, float, float, bool]], arguments: argparse.Namespace
 ) -> str:  # fmt: skip
     rows = [
-        [f"{lr:g}", "yes" if lr in DOCUMENTED else "no", *counts([each for each in outcomes if each.point.lr == lr])]
-        for lr in (*DOCUMENTED, *BEYOND)
+        [f"{lr:g}", name, *counts(some)]
+        for lr, (name, wanted) in itertools.product(RATES, {"yes": True, "no": False}.items())
+        if (some := [each for each in outcomes if each.point.lr == lr and is_documented(each.point) == wanted])
     ]
     by = defaultdict(list)
     for each in outcomes:
-        if each.point.lr in DOCUMENTED:
+        if is_documented(each.point):
             by[each.point.preset, each.point.model].append(each)
+    differences = {key: [each.first - each.last for each in some] for key, some in by.items()}
     falls = [
-        [*key, str(len(some)), f"{sum(each.is_good for each in some)}", f"{min(each.first - each.last for each in some):.3g}",
-         f"{max(each.first - each.last for each in some):.3g}"]
-        for key, some in by.items()
-    ]  # fmt: skip
-    said = sorted({each.said.partition(": ")[2] for each in outcomes if each.said})
+        [*key, str(len(some)), str(sum(each > 0 for each in some)), f"{min(some):.3g}", f"{max(some):.3g}"]
+        for key, some in differences.items()
+    ]
+    long = [each.point for each in outcomes if each.epochs > EPOCHS[0]]
+    names = ", ".join(sorted({point.initializer for point in long}))
+    dims, more = ", ".join(map(str, DIMS)), " or ".join(map(str, EPOCHS[1:]))
+    said = sorted({re.sub(r" \(now [^)]*\)", "", each.said.partition(": ")[2]) for each in outcomes if each.said})
     worst = [
         [point.preset, point.model, name, f"{loss:.1e}", f"{vectors:.1e}", "yes" if ok else "NO"]
         for point, name, loss, vectors, ok in levels
@@ -168,10 +179,12 @@ def report(
     command = f"python reliability/grid.py --every {arguments.every}"
     return f"""# The grid of presets, models, initializers, D and learning rates
 
-{len(outcomes):,} trainings of {FEW} epochs on 600 generated lines of 300 words ({len(PRESETS)} presets, {len(MODELS)} models,
-{len(SETTINGS["initializer"].choices)} initializers where there are positional features, D of {", ".join(map(str, DIMS))}), in {seconds / 60:.0f} minutes. All parameters of
-every model that training returned are finite. *Loss falls*: that of the last epoch is below that of the first.
-*Refused*: training ended with a sentence that names the setting to change; nothing was returned or saved.
+{len(outcomes):,} trainings on 600 generated lines of 300 words: {len(PRESETS)} presets, {len(MODELS)} models,
+{len(INITIALIZERS)} initializers where there are positional features, D of {dims}. Each has {EPOCHS[0]} epochs;
+{len(long)} whose values begin so near to zero that these move nothing (initializers {names})
+have {more}. All parameters of every model that training returned are finite. *Loss falls*: that
+of the last epoch is below that of the first. *Refused*: training ended with a sentence that names the setting to change;
+nothing was returned or saved. The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
 
 {table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
 
@@ -179,12 +192,12 @@ In the documented range, by preset and model:
 
 {table(["preset", "model", "trainings", "loss falls", "least fall", "greatest fall"], falls)}
 
-What was said beyond it: {"; ".join(said) or "nothing"}.
+What was said where it was refused: {"; ".join(said) or "nothing"}.
 
 ## Levels of the CPU
 
-An epoch at D = 100 with each level that this machine runs; the greatest difference of any input feature, as a share of the greatest
-feature. The levels sum in different orders, so that they round differently.
+An epoch at D = 100 with each level that this machine runs; the greatest difference of any input feature, as a share of
+the greatest feature. The levels sum in different orders, so that they round differently.
 
 {table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
 

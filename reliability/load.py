@@ -79,7 +79,7 @@ class Round(NamedTuple):
 
 
 class Watch:
-    """Looks at this process's memory five times a second, and remembers the highest of each minute and of each round."""
+    """Looks at this process's memory five times a second, and remembers the most of each minute and of each round."""
 
     def __init__(self) -> None:
         self.round, self.words = 0, 0
@@ -189,7 +189,7 @@ def training_report(arguments: argparse.Namespace, minutes: list[Memory], rounds
 
 One process trains a constrained model (D = 100, one thread) in rounds, each on a stream of sentences half as long again
 as the one before, saves it, opens it and asks it. Own memory is the process's RssAnon; mapped files (RssFile) are the
-encoded text and the saved model, which the system takes back when it needs room. Peaks are of looks five times a second.
+encoded text and the saved model, which the system takes back when it needs room. Peaks are of five looks a second.
 
 After {WARM} rounds of warm-up, until every word has occurred often enough, the streams grew {growth:.1f} times and the
 peak of own memory stayed between {low:,.1f} and {high:,.1f} MB ({(high - low) / low:+.1%}); its slope over the minutes

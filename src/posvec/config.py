@@ -76,7 +76,9 @@ class TrainingConfig:
     """One run of stochastic gradient descent."""
 
     epochs: int = setting(1, "passes over the corpus")
-    initial_lr: float = setting(0.05, "learning rate at the start")
+    initial_lr: float = setting(
+        0.05, "learning rate at the start; 0.025 to 0.1 suits all settings, with context_mean=words 0.025 to 0.05"
+    )
     final_lr_share: float = setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
     negatives: int = setting(10, "negative examples per masked word")
     window_sampling: Literal["shrink", "fixed"] = setting(

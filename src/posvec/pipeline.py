@@ -282,9 +282,7 @@ def _check_finite(model: Model) -> None:
     for table in (model.positional_vectors, model.output_vectors, model.input_vectors):
         for begin in range(0, len(table), 4096):
             if not np.isfinite(table[begin : begin + 4096]).all():
-                raise TrainingError(
-                    f"the parameters have overflowed and were not saved: {overflow_advice(model)}"
-                )
+                raise TrainingError(f"the parameters have overflowed and were not saved: {overflow_advice(model)}")
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:

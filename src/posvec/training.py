@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from posvec.config import Config
 from posvec.errors import CorpusError, TrainingError
 from posvec.interruption import interruption
 from posvec.model import Model

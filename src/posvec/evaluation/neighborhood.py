@@ -51,8 +51,8 @@ def find(model: Model | WordVectors, word: str, topn: int = 40, restrict_vocab: 
     words, similarities = [word, *(each.word for each in near)], [1.0, *(each.similarity for each in near)]
     units = vectors.get_vectors(words, norm=True).astype(np.float64)
     centred = units - units.mean(0)
-    # By the products of words with words, which are few: a decomposition of the vectors themselves takes several threads
-    # that wait for one another, and many times as long where many ask at once.
+    # By the products of words with words, which are few: to decompose the vectors themselves takes several threads that
+    # wait for one another, and many times as long where many ask at once.
     squares, components = np.linalg.eigh(centred @ centred.T)
     squares, components = np.maximum(squares[::-1], 0), components[:, ::-1]
     places = np.pad(components[:, :2] * np.sqrt(squares[:2]), ((0, 0), (0, 2 - len(squares[:2]))))
