@@ -1,6 +1,6 @@
 """Every Python that posvec supports and that this machine has, with the oldest and the newest packages that it allows.
 
-    python reliability/compatibility.py [3.10 ...] [--tests tests/test_golden.py ...] [--build-type Release]
+    python reliability/compatibility.py [3.10 ...] [--tests tests/test_golden.py ...] [--build-type Release] [--jobs 1]
 
 For each Python, posvec is built once (in build/compatibility) and installed beside the oldest versions of its base
 dependencies that there are wheels of, as pyproject.toml bounds them, and beside the newest; then tests run that need no
@@ -44,8 +44,10 @@ def main() -> None:
     parser.add_argument("pythons", nargs="*", metavar="VERSION", default=VERSIONS)
     parser.add_argument("--tests", nargs="+", default=BASE)
     parser.add_argument("--build-type", default="Release", help="Debug builds faster, and is slow to test")
+    parser.add_argument("--jobs", default="1", help="compilers at once")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "reliability" / "results" / "compatibility.md")
     arguments = parser.parse_args()
+    os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = arguments.jobs
     outcomes: list[Outcome] = []
     for version in arguments.pythons:
         outcomes += tested(version, arguments)

@@ -173,8 +173,8 @@ def report(outcomes: list[Outcome], names: str) -> str:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return f"""# Extremes
 
-Each case through all that is done with a model. A step works, or says why not in one sentence, numbered below its table;
-anything else would have ended the program. Peak memory {peak:,.0f} MB.
+Each case through all that is done with a model. A step works, or says why not in one sentence, numbered below its
+table; anything else would have ended the program. Peak memory {peak:,.0f} MB.
 
 {"".join(f"{each}{chr(10)}" for each in sections)}
 {datetime.now(timezone.utc):%Y-%m-%d}. {made_by(f"python reliability/extremes.py{names}", "numpy")}"""

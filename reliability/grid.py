@@ -4,8 +4,8 @@
 
 No parameter may become NaN or infinite, and the loss of the last epoch must be below that of the first, for every
 learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins
-near zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must give
-the same model, but for rounding. What was trained is kept, and an interrupted run goes on from there.
+near zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must
+give the same model, but for rounding. What was trained is kept, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -183,8 +183,9 @@ def report(
 {len(INITIALIZERS)} initializers where there are positional features, D of {dims}. Each has {EPOCHS[0]} epochs;
 {len(long)} whose values begin so near to zero that these move nothing (initializers {names})
 have {more}. All parameters of every model that training returned are finite. *Loss falls*: that
-of the last epoch is below that of the first. *Refused*: training ended with a sentence that names the setting to change;
-nothing was returned or saved. The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
+of the last epoch is below that of the first. *Refused*: training ended with a sentence that names the setting to
+change; nothing was returned or saved.
+The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
 
 {table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
 

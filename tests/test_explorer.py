@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from posvec.explorer.application import address, listen, make_application
 from posvec.explorer.opened import OpenedModel, open_models, warming
 from posvec.explorer.security import MOST_BYTES, Guard, is_known_host
 from posvec.model import Model
+from posvec.parallel import thread_count
 
 SENTENCE = "unlike dogs cats [MASK]"
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n: else\nman xyzzyx woman queen\n"
@@ -457,6 +459,25 @@ def test_a_client_that_keeps_its_connection_is_not_hurried(impatient: str) -> No
         assert connection.getresponse().read()
         time.sleep(0.4)  # longer than a head may take
         assert connection.sock is held
+
+
+def test_many_who_ask_at_once_are_answered_in_turn(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    working: list[int] = []
+    most = 0
+
+    def find(*given: Any) -> neighborhood.Neighborhood:
+        nonlocal most
+        working.append(1)
+        most = max(most, len(working))
+        time.sleep(0.02)
+        working.pop()
+        return neighborhood.Neighborhood("cat", (), 1.0)
+
+    monkeypatch.setattr(neighborhood, "find", find)
+    with ThreadPoolExecutor(30) as pool:
+        asked = [pool.submit(urllib.request.urlopen, f"{site}/api/map?model=subword&word=cat") for _ in range(30)]
+        assert [each.result().status for each in asked] == [200] * 30
+    assert most <= max(2, thread_count(0))
 
 
 # ---- files ------------------------------------------------------------------------------------------------------

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
@@ -20,6 +22,7 @@ from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.opened import OpenedModel
 from posvec.explorer.security import Guard, is_local
+from posvec.parallel import thread_count
 
 if TYPE_CHECKING:
     import uvicorn
@@ -37,6 +40,7 @@ def make_application(models: Mapping[str, OpenedModel], host: str = "127.0.0.1")
         openapi_url="/api/openapi.json",
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
+        lifespan=_in_turn,
     )
     application.state.models = dict(models)
     application.include_router(router)
@@ -103,6 +107,16 @@ def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str
         Server(server_settings(models, host)).run(sockets=[listening])
     finally:
         evaluations.join()
+
+
+@asynccontextmanager
+async def _in_turn(application: FastAPI) -> AsyncGenerator[None, None]:
+    """As many requests are worked on at once as there are cores, others in the order in which they came.
+
+    By default there are 40 at once: each takes several threads, which then wait for one another most of the time.
+    """
+    to_thread.current_default_thread_limiter().total_tokens = max(2, thread_count(0))
+    yield
 
 
 def _cannot(request: Request, error: Any) -> JSONResponse:
