@@ -2,7 +2,7 @@
 
     python reliability/grid.py [--every 1] [--kept build/grid.jsonl] [-o reliability/results/grid.md]
 
-No parameter may become NaN or infinite, and the loss of the last epoch must be below that of the first, for every
+No parameter may become NaN or infinite, and the loss of the last epoch must be well below that of the first, for every
 learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins
 near zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must
 give the same model, but for rounding. What was trained is kept, and an interrupted run goes on from there.
@@ -38,6 +38,7 @@ RESULTS = Path(__file__).parent / "results"
 DIMS = (1, 10, 100, 300)
 INITIALIZERS = SETTINGS["initializer"].choices
 RATES = (0.005, 0.025, 0.05, 0.1, 0.5, 2.0, 100.0)
+NOISE = 0.01  # epochs draw other windows and negatives: the loss of a model that stands still varies by some 0.0003
 EPOCHS = (5, 50, 200)  # more only where fewer move nothing
 
 
@@ -59,7 +60,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        return self.last < self.first
+        return self.first - self.last > NOISE
 
 
 def main() -> None:
@@ -110,7 +111,7 @@ def is_documented(point: Point) -> bool:
 def train_long_enough(point: Point, corpus: Path) -> Outcome:
     for epochs in EPOCHS:
         outcome = train_at(point, corpus, epochs)
-        if outcome.is_good or outcome.said or point.lr > 0.1:
+        if outcome.is_good or outcome.said or not is_documented(point):
             break
     return outcome
 
@@ -133,14 +134,14 @@ def trained(point: Point, corpus: Path, **settings: Any) -> posvec.Model:
 
 
 def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, bool]]:
-    """Each level beside the best one after an epoch: loss and vectors."""
+    """Each level beside the best one: loss and vectors, of models that have moved."""
     best = cpu_levels()[-1]
     for preset, model in itertools.product(PRESETS, MODELS):
-        point = Point(preset, model, "sqrt_normal", 100, 0.05)
+        point = Point(preset, model, "identity", 100, 0.05)
         models = {}
         for level in cpu_levels():
             os.environ["POSVEC_CPU"] = level
-            models[level] = trained(point, corpus, epochs=1)
+            models[level] = trained(point, corpus, epochs=EPOCHS[0])
         del os.environ["POSVEC_CPU"]
         for level in cpu_levels()[:-1]:
             one, other = models[level], models[best]
@@ -165,7 +166,7 @@ def report(
             by[each.point.preset, each.point.model].append(each)
     differences = {key: [each.first - each.last for each in some] for key, some in by.items()}
     falls = [
-        [*key, str(len(some)), str(sum(each > 0 for each in some)), f"{min(some):.3g}", f"{max(some):.3g}"]
+        [*key, str(len(some)), str(sum(each > NOISE for each in some)), f"{min(some):.3g}", f"{max(some):.3g}"]
         for key, some in differences.items()
     ]
     long = [each.point for each in outcomes if each.epochs > EPOCHS[0]]
@@ -181,11 +182,10 @@ def report(
 
 {len(outcomes):,} trainings on 600 generated lines of 300 words: {len(PRESETS)} presets, {len(MODELS)} models,
 {len(INITIALIZERS)} initializers where there are positional features, D of {dims}. Each has {EPOCHS[0]} epochs;
-{len(long)} whose values begin so near to zero that these move nothing (initializers {names})
+in the documented range {len(long)} whose values begin so near to zero that these move nothing (initializers {names})
 have {more}. All parameters of every model that training returned are finite. *Loss falls*: that
-of the last epoch is below that of the first. *Refused*: training ended with a sentence that names the setting to
-change; nothing was returned or saved.
-The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
+of the last epoch is below that of the first by more than {NOISE}, where chance makes some 0.0003. *Refused*: training
+ended with a sentence that names the setting to change; nothing was returned or saved. The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
 
 {table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
 
@@ -197,8 +197,8 @@ What was said where it was refused: {"; ".join(said) or "nothing"}.
 
 ## Levels of the CPU
 
-An epoch at D = 100 with each level that this machine runs; the greatest difference of any input feature, as a share of
-the greatest feature. The levels sum in different orders, so that they round differently.
+{EPOCHS[0]} epochs at D = 100 with each level that this machine runs (initializer identity); the greatest
+difference of any input feature, as a share of the greatest feature. The levels sum in different orders, so that they round differently.
 
 {table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
 

@@ -168,7 +168,7 @@ def held() -> tuple[float, float]:
 
 
 def training_report(arguments: argparse.Namespace, minutes: list[Memory], rounds: list[Round]) -> str:
-    # The first rounds are warm-up: until the vocabulary is whole.
+    # The first rounds are warm-up: until every word is in the vocabulary, and the text has more blocks than are held.
     warm = [each for each in minutes if each.round > WARM]
     slope = np.polyfit([each.minute for each in warm], [each.own for each in warm], 1)[0] * 60 if len(warm) > 1 else 0.0
     later = rounds[WARM:] or rounds
@@ -191,8 +191,8 @@ One process trains a constrained model (D = 100, one thread) in rounds, each on 
 as the one before, saves it, opens it and asks it. Own memory is the process's RssAnon; mapped files (RssFile) are the
 encoded text and the saved model, which the system takes back when it needs room. Peaks are of five looks a second.
 
-After {WARM} rounds of warm-up, until every word has occurred often enough, the streams grew {growth:.1f} times and the
-peak of own memory stayed between {low:,.1f} and {high:,.1f} MB ({(high - low) / low:+.1%}); its slope over the minutes
+After {WARM} rounds of warm-up, until every word is in the vocabulary and the text has more blocks of 4 MB than are held
+at once, the streams grew {growth:.1f} times and the peak of own memory stayed between {low:,.1f} and {high:,.1f} MB ({(high - low) / low:+.1%}); its slope over the minutes
 is {slope:+.1f} MB per hour.
 
 {table(head, lines)}
@@ -204,7 +204,7 @@ By the minute:
 {datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command, "numpy")}"""
 
 
-WARM = 3
+WARM = 9
 
 
 # ---- the explorer -----------------------------------------------------------------------------------------------
