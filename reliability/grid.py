@@ -185,7 +185,8 @@ def report(
 in the documented range {len(long)} whose values begin so near to zero that these move nothing (initializers {names})
 have {more}. All parameters of every model that training returned are finite. *Loss falls*: that
 of the last epoch is below that of the first by more than {NOISE}, where chance makes some 0.0003. *Refused*: training
-ended with a sentence that names the setting to change; nothing was returned or saved. The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
+ended with a sentence that names the setting to change; nothing was returned or saved.
+The documented range is 0.025 to 0.1, with context_mean=words (preset paper) to 0.05.
 
 {table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
 
