@@ -199,7 +199,8 @@ What was said where it was refused: {"; ".join(said) or "nothing"}.
 ## Levels of the CPU
 
 {EPOCHS[0]} epochs at D = 100 with each level that this machine runs (initializer identity); the greatest
-difference of any input feature, as a share of the greatest feature. The levels sum in different orders, so that they round differently.
+difference of any input feature, as a share of the greatest feature. The levels sum in different
+orders, so that they round differently.
 
 {table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
 

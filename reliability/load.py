@@ -192,8 +192,8 @@ as the one before, saves it, opens it and asks it. Own memory is the process's R
 encoded text and the saved model, which the system takes back when it needs room. Peaks are of five looks a second.
 
 After {WARM} rounds of warm-up, until every word is in the vocabulary and the text has more blocks of 4 MB than are held
-at once, the streams grew {growth:.1f} times and the peak of own memory stayed between {low:,.1f} and {high:,.1f} MB ({(high - low) / low:+.1%}); its slope over the minutes
-is {slope:+.1f} MB per hour.
+at once, the streams grew {growth:.1f} times and the peak of own memory stayed between {low:,.1f} and {high:,.1f} MB
+({(high - low) / low:+.1%}); its slope over the minutes is {slope:+.1f} MB per hour.
 
 {table(head, lines)}
 
@@ -300,8 +300,8 @@ def explorer_report(arguments: argparse.Namespace, crowd: Crowd, code: int) -> s
     return f"""# Many clients of the explorer at once
 
 {arguments.clients} clients, each asking one question after another over a connection of its own for
-{arguments.minutes:g} minutes, of words that are drawn; {posvec.load(arguments.model)!r}. Clients and server share the
-machine, so times are those of a server that is never idle.
+{arguments.minutes:g} minutes, of words that are drawn; {posvec.load(arguments.model)!r}. Clients and server
+share the machine, whose load average was {os.getloadavg()[1]:.0f}: times are those of a server that is never idle.
 
 {len(every):,} questions, {len(crowd.failures)} errors; the explorer ended with exit code {code}. Its own memory was
 {crowd.memory[0]:,.0f} MB at first, at most {max(crowd.memory):,.0f} MB, and {crowd.memory[-1]:,.0f} MB at the end.
