@@ -300,9 +300,12 @@ def test_values_that_run_away_end_training_with_the_setting_to_change(corpus, sm
     assert threading.active_count() == before
 
 
-def test_a_word_that_makes_steps_add_up_is_named(small):
+def test_a_word_so_long_that_steps_add_up_is_named(small):
+    sentences = [["karan" * 2000, "lotek"]] * 50
     with pytest.raises(TrainingError, match=r"has a word of 10,000 characters, .*; raise min_count or take such words"):
-        posvec.train([["karan" * 2000, "lotek" * 2000]] * 50, "subword", **small)
+        posvec.train(sentences, "subword", **small, initial_lr=1e20)
+    with pytest.raises(TrainingError, match=r"lower initial_lr \(now 1e\+20\)$"):
+        posvec.train(sentences, "general", **small, initial_lr=1e20)
 
 
 @pytest.mark.parametrize("seed", range(5))
