@@ -77,7 +77,8 @@ class TrainingConfig:
 
     epochs: int = setting(1, "passes over the corpus")
     initial_lr: float = setting(
-        0.05, "learning rate at the start; 0.025 to 0.1 suits all settings, with context_mean=words 0.025 to 0.05"
+        0.05,
+        "learning rate at the start, 0.025 to 0.1; with context_mean=words to 0.05, with initializer=vanilla from 0.05",
     )
     final_lr_share: float = setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
     negatives: int = setting(10, "negative examples per masked word")
