@@ -69,8 +69,9 @@ audit: $(BIN)/python
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement $(PINS)
 
 # Every Python from 3.10 to 3.13 on this machine, with the oldest and the newest packages that posvec allows.
-compat:
-	$(PYTHON) reliability/compatibility.py
+compat: $(BIN)/python
+	$(PIP) "uv>=0.5"
+	$(BIN)/python reliability/compatibility.py
 
 clean:
 	rm -rf $(VENV) build
