@@ -59,9 +59,9 @@ bench: $(VENV)/.bench
 pins: $(BIN)/python
 	$(PIP) "uv>=0.5"
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --no-header \
-		$(addprefix --extra ,test oracles browser all lint) pyproject.toml requirements/ci.in | \
-		awk '/^[^ ]/ {keep = !/^(torch|triton|nvidia-|cuda-)/} keep' > $(PINS).new
-	mv $(PINS).new $(PINS)
+		$(addprefix --extra ,test oracles browser all lint) pyproject.toml requirements/ci.in -o $(PINS).all
+	awk '/^[^ ]/ {keep = !/^(torch|triton|nvidia-|cuda-)/} keep' $(PINS).all > $(PINS)
+	rm $(PINS).all
 
 # Known vulnerabilities of these versions; asks PyPI. Strict: what could not be asked about has not passed.
 audit: $(BIN)/python
