@@ -26,7 +26,6 @@ from pathlib import Path
 
 from actions import ACTIONS, Action, Fault, Inputs, missing, serving
 from killing import NEVER, Ended, Moment, run
-
 from posvec.atomic import TEMPORARY
 
 HERE = Path(__file__).parent
