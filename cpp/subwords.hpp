@@ -52,8 +52,8 @@ inline RowTable build_row_table(const std::vector<std::string_view> &words, cons
                                 uint32_t buckets, std::vector<uint32_t> known) {
     constexpr uint32_t none = 0xFFFFFFFF;
     // Up to this many buckets a plain array finds the place of a bucket; it would take gigabytes for the largest
-    // setting.
-    constexpr uint32_t dense_limit = 1u << 26;
+    // setting, and a quarter of one for a model of three words that claims to have many.
+    const size_t dense_limit = std::min<size_t>(1u << 26, (1u << 22) + 64 * words.size());
     std::vector<uint32_t> dense(buckets <= dense_limit ? buckets : 0, none);
     std::unordered_map<uint32_t, uint32_t> sparse;
     const auto place_of = [&](uint32_t bucket) -> uint32_t & {

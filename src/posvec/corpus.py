@@ -1,6 +1,8 @@
 """Text from anywhere → chunks of whole lines, in bounded memory.
 
 A line is a sentence or a paragraph: windows never cross one. Lines end in ``\\n`` alone, as in ``grep`` and ``wc``.
+A line of more than 4 MB, such as a file without any line end, is read as several, cut between two words; a word of
+more than 4 MB is cut, too.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ from posvec.files import (
     reading,
 )
 from posvec.spooling import spool_sentences, spool_stream, spool_tokenized
+from posvec.tokenizers import TOKEN_SEPARATOR
 
 Source = Union[str, Path, Iterable[str | Path], Iterable[Sequence[str]], "Corpus"]
 Progress = Callable[[float], None]
 
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_LINE = 4 << 20
 # So many items of a list of strings decide whether it is one of paths or of sentences.
 _DECIDING = 1000
 
@@ -92,7 +96,7 @@ class Corpus:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
-        """UTF-8 bytes of whole lines, some megabytes at a time, or one line if it is longer than that.
+        """UTF-8 bytes of whole lines, some megabytes at a time; lines that are longer than that come in pieces.
 
         ``progress`` is told the share of the input that was read.
         """
@@ -161,9 +165,9 @@ class _Part(Piece, Protocol):
 
 
 def piece_chunks(piece: Piece, errors: str, report: Callable[[int], None] = lambda read: None) -> Iterator[bytes]:
-    """UTF-8 bytes of whole lines of a piece, without what may mark its beginning."""
+    """UTF-8 bytes of whole lines of a piece, or of parts of very long ones, without what may mark its beginning."""
     offset = 0
-    for chunk in whole_lines(piece.blocks(report)):
+    for chunk in whole_lines(piece.blocks(report), _LONGEST_LINE):
         text = chunk.removeprefix(_BOM) if offset == 0 and piece.may_have_bom else chunk
         yield _checked(text, errors, piece, offset + len(chunk) - len(text))
         offset += len(chunk)
@@ -174,7 +178,7 @@ def _checked(text: bytes, errors: str, piece: Piece, offset: int) -> bytes:
     if bad < 0:
         return text
     if errors == "replace":
-        # Whole lines, so that no character is cut: the same as decoding all of the file at once.
+        # No character is cut: the same as decoding all of the file at once.
         return text.decode("utf-8", "replace").encode()
     line = piece.lines_before() + _line_number(piece, offset + bad)
     raise CorpusError(
@@ -267,18 +271,34 @@ def _parts(path: str | Path) -> Iterator[_Part]:
             yield _File(file)
 
 
-def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut behind line ends only."""
-    begun: list[bytes] = []  # of the last line so far; joined once it is whole, for lines can be longer than blocks
+def whole_lines(blocks: Iterable[bytes], longest: int | None = None) -> Iterator[bytes]:
+    """The same bytes, cut behind line ends only, and in lines of more than ``longest`` bytes between words.
+
+    Where a line is cut depends on its bytes alone, not on the blocks that they come in, none of which is longer.
+    """
+    begun = bytearray()  # the last line so far, less what was cut off it
     for block in blocks:
-        cut = block.rfind(b"\n") + 1
-        if not cut:
-            begun.append(block)
-            continue
-        yield b"".join([*begun, memoryview(block)[:cut]])
-        begun = [block[cut:]]
-    if rest := b"".join(begun):
-        yield rest
+        line_end = block.find(b"\n") + 1
+        begun += memoryview(block)[: line_end or len(block)]
+        while longest and len(begun) > longest:
+            cut = _cut_between_words(begun, longest)
+            yield bytes(memoryview(begun)[:cut])
+            del begun[:cut]
+        if line_end:
+            cut = block.rfind(b"\n") + 1
+            yield b"".join([begun, memoryview(block)[line_end:cut]])
+            begun = bytearray(memoryview(block)[cut:])
+    if begun:
+        yield bytes(begun)
+
+
+def _cut_between_words(text: bytearray, most: int) -> int:
+    """Where to cut so that no tokenizer sees it: behind a separator of tokens, a blank, or else before a character."""
+    for separator in (TOKEN_SEPARATOR.encode(), b" "):
+        if cut := text.rfind(separator, 0, most) + 1:
+            return cut
+    # 0b10xxxxxx continues a character, of four bytes at most.
+    return next((cut for cut in range(most, max(most - 4, 0), -1) if text[cut] & 0xC0 != 0x80), most)
 
 
 def _sharer(progress: Progress | None, done: int, size: int) -> Callable[[int], None]:

@@ -29,6 +29,9 @@ _STRETCH = 20_000
 # grow with its text. The system keeps them as long as it has room, so that the next epoch reads no disk.
 _LEFT_BEHIND = 1 << 24
 
+# Words of a line at most: longer ones become several, so that a stretch is never much more than this.
+_LONGEST_LINE = 100_000
+
 _VERSION = 1
 _IDS = "ids.u32"
 _LINES = "lines.u64"
@@ -36,7 +39,10 @@ _LINES = "lines.u64"
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """A corpus as integers, mapped from files: lines that have no token are left out."""
+    """A corpus as integers, mapped from files: lines that have no token are left out, those of more than 100,000 cut.
+
+    A line that is cut becomes several of 100,000 tokens and the rest: no window reaches over the cuts.
+    """
 
     ids: NDArray[np.uint32]
     """(tokens,) ids; V = len(vocabulary) stands for a word outside the vocabulary, so that distances survive."""
@@ -105,6 +111,16 @@ def stretch_targets(tokens: int) -> NDArray[np.uint64]:
     return np.arange(size, tokens, size, dtype=np.uint64)
 
 
+def cut_lines(lengths: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The tokens of each line, where a line of too many is several."""
+    if not len(lengths) or lengths.max() <= _LONGEST_LINE:
+        return lengths
+    pieces = (lengths + np.uint64(_LONGEST_LINE - 1)) // np.uint64(_LONGEST_LINE)
+    cut = np.full(int(pieces.sum()), _LONGEST_LINE, np.uint64)
+    cut[np.cumsum(pieces).astype(np.intp) - 1] = lengths - (pieces - np.uint64(1)) * np.uint64(_LONGEST_LINE)
+    return cut
+
+
 def encoded_digest(corpus: Corpus, vocabulary: Vocabulary) -> str:
     """Identifies input, tokenizer and vocabulary."""
     return digest_of(
@@ -151,6 +167,7 @@ def _write(
     with (folder / _IDS).open("wb", buffering=0) as ids_file, (folder / _LINES).open("wb") as lines_file:
         lines_file.write(np.zeros(1, np.uint64).tobytes())
         for ids, lengths, known in map_in_order(encode_chunk, corpus.chunks(progress), threads):
+            lengths = cut_lines(lengths)
             _write_all(ids_file, ids)
             lines_file.write((np.cumsum(lengths, dtype=np.uint64) + np.uint64(tokens)).tobytes())
             tokens += len(ids)

@@ -18,6 +18,7 @@ from posvec.errors import CorpusError
 BLOCK = 4 << 20
 _SAMPLE = 64 << 10
 _COMPRESSED_BLOCK = 64 << 10
+_MOST_GROWN, _GROWTH = 1 << 30, 1032
 
 
 def names_files(path: str | Path) -> bool:
@@ -96,14 +97,16 @@ def read_lines(path: Path, begin: int, end: int) -> Iterator[bytes]:
     with reading(path), path.open("rb") as raw:
         if begin:
             raw.seek(begin - 1)
-            raw.readline()  # the end of a line that began before
+            for _ in _to_line_end(raw):  # of a line that began before
+                pass
+        block = b"\n"
         while (left := end - raw.tell()) > 0:
             block = raw.read(min(BLOCK, left))
             if not block:
                 return  # the file was cut short, which its reader finds out
-            if left <= BLOCK and not block.endswith(b"\n"):
-                block += raw.readline()
             yield block
+        if not block.endswith(b"\n"):
+            yield from _to_line_end(raw)
 
 
 class reading:
@@ -129,6 +132,39 @@ class reading:
             ) from error
         if isinstance(error, OSError):
             raise CorpusError(f"cannot read {self.path}: {error.strerror}; check the file and its disk") from error
+
+
+def read_whole(path: Path) -> bytearray:
+    """All bytes of a file, decompressed by its ending; CorpusError if a compressed one grows beyond all measure."""
+    content = bytearray()
+    for block in read_bounded(path):
+        content += block
+    return content
+
+
+def read_bounded(path: Path) -> Iterator[bytes]:
+    """``read_blocks`` for those who keep what they read: a small file must not fill the memory.
+
+    A compressed one is refused where it has grown to more than a gigabyte and to more than 1,032 times its size, which
+    is what gzip makes of zeros at most.
+    """
+    size = 0
+    for block in read_blocks(path, lambda read: None):
+        size += len(block)
+        if size > _MOST_GROWN and is_compressed(path) and size > _GROWTH * path.stat().st_size:
+            raise CorpusError(
+                f"{path} is compressed beyond all measure: it has grown to {size:,} bytes, more than {_GROWTH:,} times "
+                f"its size; check where it comes from, or decompress it yourself"
+            )
+        yield block
+
+
+def _to_line_end(raw: IO[bytes]) -> Iterator[bytes]:
+    """The rest of a line, in pieces of bounded size."""
+    while piece := raw.readline(BLOCK):
+        yield piece
+        if piece.endswith(b"\n"):
+            return
 
 
 def _tells_damage(error: BaseException | None) -> bool:
@@ -178,14 +214,13 @@ def _decompressed(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
         while block := raw.read(BLOCK):
             yield block
         return
-    gathered, size = [], 0
+    gathered = bytearray()
     for piece in _streams(decompressor, raw):
-        gathered.append(piece)
-        size += len(piece)
-        if size >= BLOCK:
-            yield b"".join(gathered)
-            gathered, size = [], 0
-    yield b"".join(gathered)
+        gathered += piece
+        while len(gathered) >= BLOCK:
+            yield bytes(memoryview(gathered)[:BLOCK])
+            del gathered[:BLOCK]
+    yield bytes(gathered)
 
 
 def _streams(decompressor: _Decompressor, raw: IO[bytes]) -> Iterator[bytes]:
@@ -213,7 +248,7 @@ _Pieces = Callable[[Any, bytes], Generator[bytes, None, bytes]]
 _Decompressor = tuple[Callable[[], Any], _Pieces]
 
 
-def _gzip_pieces(stream: Any, compressed: bytes) -> Generator[bytes, None, bytes]:
+def gzip_pieces(stream: Any, compressed: bytes) -> Generator[bytes, None, bytes]:
     more = True
     while more:
         piece = stream.decompress(compressed, BLOCK)
@@ -246,7 +281,7 @@ def _zstandard() -> Any:
 
 
 _DECOMPRESSORS: dict[str, _Decompressor] = {
-    ".gz": (lambda: zlib.decompressobj(wbits=31), _gzip_pieces),
+    ".gz": (lambda: zlib.decompressobj(wbits=31), gzip_pieces),
     ".bz2": (bz2.BZ2Decompressor, _pieces),
     ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), _pieces),
     ".zst": (_zstandard, _zstandard_pieces),

@@ -340,11 +340,12 @@ class Model:
         vocabulary.config = config.vocabulary
         tensors, _ = read_tensors(folder.files["model.safetensors"])
         shape = config.model
-        bucket_ids = tensors.get("bucket_ids", np.empty(0, np.uint32))
-        rows = saved_rows(
-            vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
-        )
         try:
+            tensors.setdefault("bucket_ids", np.empty(0, np.uint32))
+            bucket_ids = checked(tensors, "bucket_ids", np.uint32, (None,))
+            rows = saved_rows(
+                vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
+            )
             codes = compression.codes if compression else ""
             absent = compression is not None and compression.vectors_only
             words = len(vocabulary)

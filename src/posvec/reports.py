@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from posvec.config import Config
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,11 @@ class TrainingReport:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
-        epochs = tuple(EpochReport(**epoch) for epoch in values["epochs"])
-        before = Preparation(**values["before"])
-        cluster = ClusterReport(**values["cluster"]) if values.get("cluster") else None
-        return TrainingReport(config=config, **{**values, "epochs": epochs, "before": before, "cluster": cluster})
+        epochs = tuple(_built(EpochReport, epoch) for epoch in values["epochs"])
+        before = _built(Preparation, values["before"])
+        cluster = _built(ClusterReport, values["cluster"]) if values.get("cluster") else None
+        made = {"config": config, "epochs": epochs, "before": before, "cluster": cluster}
+        return _built(TrainingReport, {**values, **made})
 
 
 @dataclass(frozen=True)
@@ -135,4 +139,21 @@ class TrainingState:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> TrainingState:
-        return TrainingState(**{**values, "before": Preparation(**values["before"])})
+        return _built(TrainingState, {**values, "before": _built(Preparation, values["before"])})
+
+
+def _built(kind: type[T], values: Mapping[str, Any]) -> T:
+    """What was saved, as it was; TypeError if a value is of another type, for a file can say anything."""
+    for name, hint in get_type_hints(kind).items():
+        if name in values and not _fits(values[name], hint):
+            raise TypeError(f"{name} is {values[name]!r:.80}")
+    return kind(**values)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        return any(_fits(value, each) for each in inner)
+    if kind in (list, tuple):  # both are lists in JSON
+        return isinstance(value, list | tuple) and all(_fits(each, inner[0]) for each in value)
+    return isinstance(value, (int, float) if hint is float else kind or hint)

@@ -82,7 +82,8 @@ class SpoolPiece:
     """Before it."""
 
     def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
-        yield self.text
+        for start in range(0, len(self.text), BLOCK):
+            yield self.text[start : start + BLOCK]
 
     def lines_before(self) -> int:
         return self.lines

@@ -271,8 +271,11 @@ def _remove_unlisted(path: Path, names: set[str]) -> None:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     """What ``config.json`` says, if it is one of posvec's."""
+    file = path / _MANIFEST
+    if file.exists() and not (file.is_file() and _is_inside(path, file)):
+        raise _damaged(file, "it is no file, or a link to elsewhere")
     try:
-        manifest = json.loads((path / _MANIFEST).read_text("utf-8"))
+        manifest = json.loads(file.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
         if not path.exists():
             raise ModelError(f"there is no model at {path}; check the path") from error
@@ -281,7 +284,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"cannot read {path}/config.json: {error.strerror}; check its permissions") from error
     except (ValueError, RecursionError) as error:
-        raise _damaged(path / _MANIFEST, "it is not valid JSON") from error
+        raise _damaged(file, "it is not valid JSON") from error
     if not isinstance(manifest, dict) or manifest.get("format") != "posvec":
         raise ModelError(f"{path} is not a posvec model: its config.json is another program's; check the path")
     return manifest
@@ -292,6 +295,12 @@ def _is_plain(name: str) -> bool:
     return name not in ("", ".", "..") and not set(name) & set("/\\:\0")
 
 
+def _is_inside(path: Path, file: Path) -> bool:
+    """Whether a file is in its folder and no link to elsewhere, but for the Hugging Face hub's own store."""
+    folder = path.resolve()
+    return file.resolve().parent in (folder, folder.parent.parent / "blobs")
+
+
 def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
     file_name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(file_name, str) or not _is_plain(file_name):
@@ -300,6 +309,8 @@ def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
     try:
         if not file.is_file():
             raise _damaged(file, "it is not there")
+        if not _is_inside(path, file):
+            raise _damaged(file, "it is a link to elsewhere")
         if (size := file.stat().st_size) != entry.get("bytes"):
             raise _damaged(file, f"it has {size} bytes where config.json says {entry.get('bytes')}")
         if verify and file_digest(file) != entry.get("blake2b"):

@@ -182,7 +182,9 @@ class Vocabulary:
             total = int(header["total_words"])
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             raise ModelError(f"{path} is damaged ({error}); make it again") from error
-        if len(set(words)) != len(words) or not (counts > 0).all() or (np.diff(counts) > 0).any():
+        if not words or counts.sum(dtype=np.float64) >= 2**63:
+            raise ModelError(f"{path} is damaged: it has no words, or more than can be counted; make it again")
+        if len(set(words)) != len(words) or not (counts > 0).all() or (counts[1:] > counts[:-1]).any():
             raise ModelError(f"{path} is damaged: words are doubled or not ordered by count; make it again")
         return Vocabulary(words, counts, total, config)
 
@@ -243,7 +245,7 @@ def _header(line: str, path: str | Path) -> dict[str, Any]:
     try:
         header = json.loads(line)
         known = header["format"] == _FORMAT and isinstance(header["words"], int) and isinstance(header["version"], int)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         known = False
     if not known:
         raise ModelError(f"{path} is damaged or not a vocabulary of posvec; make it with posvec vocab")

@@ -11,7 +11,8 @@ from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from posvec.errors import CorpusError
-from posvec.files import read_blocks, reading
+from posvec.corpus import whole_lines
+from posvec.files import gzip_pieces, read_blocks, reading
 from posvec.parallel import map_in_order
 from posvec.printing import plural
 from posvec.wikitext import working
@@ -20,6 +21,8 @@ Report = Callable[[float], None]
 
 _BATCH = 1 << 20  # characters of pages that are handed over at a time
 _BLOCK = 1 << 20
+# Bytes of one page, or between two, at most: it is held in memory. MediaWiki's own limit is 2 MB before escaping.
+_LONGEST_PAGE = 16 << 20
 _CATEGORY, _FILE = "14", "6"
 
 
@@ -50,7 +53,7 @@ def section_paragraphs(paths: Sequence[Path], progress: Report = lambda share: N
         try:
             texts = json.loads(line)["section_texts"]
             paragraphs = [paragraph for text in texts for paragraph in text.split("\n")]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(
                 f"{paths[0]}, line {number:,} is no article in JSON with section_texts; fetch the file again"
             ) from error
@@ -91,24 +94,34 @@ def _events(path: Path, report: Callable[[int], None]) -> Iterator[tuple[str, st
     """("namespace", name) for what the head of a dump calls categories and files, then ("article", text) for each."""
     parser: XMLPullParser[Any] = XMLPullParser(["start", "end"])
     root: Element | None = None
+    held = 0
     try:
         for block in read_blocks(path, report):
             # read_blocks gives megabytes at a time, and a parser holds what it was fed: hand it on in pieces.
             for begin in range(0, len(block), _BLOCK):
-                parser.feed(block[begin : begin + _BLOCK])
+                piece = block[begin : begin + _BLOCK]
+                parser.feed(piece)
+                held += len(piece)
                 for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
                     if root is None:
                         root = element
                         if _local(root) != "mediawiki":
                             raise CorpusError(f"{path} is no Wikipedia dump: it begins with <{_local(root)}>; name one")
                     if event == "end":
-                        yield from _of_element(element, root)
+                        yield from _of_element(element)
+                        if _local(element) == "page":
+                            root.clear()  # what was read is not kept
+                            held = 0
+                if held > _LONGEST_PAGE:
+                    raise CorpusError(
+                        f"{path} is no Wikipedia dump: no page ends for {held:,} bytes; check where it comes from"
+                    )
         parser.close()
     except ParseError as error:
         raise CorpusError(f"{path} is damaged or no Wikipedia dump ({error}); fetch it again") from error
 
 
-def _of_element(element: Element, root: Element) -> Iterator[tuple[str, str]]:
+def _of_element(element: Element) -> Iterator[tuple[str, str]]:
     kind = _local(element)
     if kind == "namespace" and element.get("key") in (_CATEGORY, _FILE):
         canonical = "Category" if element.get("key") == _CATEGORY else "File"
@@ -119,7 +132,6 @@ def _of_element(element: Element, root: Element) -> Iterator[tuple[str, str]]:
         text = parts["text"].text if "text" in parts else None
         if is_article and text and not _REDIRECT.match(text):
             yield "article", text
-        root.clear()  # what was read is not kept
 
 
 _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)  # old dumps have no element for it
@@ -130,13 +142,9 @@ def _local(element: Element) -> str:
 
 
 def _gz_lines(paths: Sequence[Path], progress: Report) -> Iterator[bytes]:
-    """The lines of a gz file that was cut into parts."""
-    begun = b""
-    for block in _gz_blocks(paths, progress):
-        *whole, begun = (begun + block).split(b"\n")
-        yield from (line for line in whole if line.strip())
-    if begun.strip():
-        yield begun
+    """The lines of a gz file that was cut into parts; one that is too long to be an article is cut, and so none."""
+    for chunk in whole_lines(_gz_blocks(paths, progress), _LONGEST_PAGE):
+        yield from (line for line in chunk.split(b"\n") if line.strip())
 
 
 def _gz_blocks(paths: Sequence[Path], progress: Report) -> Iterator[bytes]:
@@ -150,8 +158,7 @@ def _gz_blocks(paths: Sequence[Path], progress: Report) -> Iterator[bytes]:
                 while block:
                     if stream.eof:  # gz files one behind another are one
                         stream = zlib.decompressobj(wbits=31)
-                    yield stream.decompress(block)
-                    block = stream.unused_data
+                    block = yield from gzip_pieces(stream, block)
                 progress(done / total)
     if not stream.eof:
         raise CorpusError(f"{paths[-1]} is damaged: it ends too early; fetch it again")

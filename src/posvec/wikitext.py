@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ _LANGUAGE_LINK = re.compile(r"^\[\[[a-z]{2,3}(?:-[a-z-]+)?:[^\[\]|]*\]\]\s*$", r
 _SWITCH = re.compile(r"__[A-Z]{4,}__")  # __NOTOC__
 _SPACE = re.compile(r"[\s\u200e\u200f]+")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[;,:]?\s*\)|\[\s*\]")
+_SECONDS = 30  # of computing for a page; markup can be made that takes for ever
 _WORD = re.compile(r"[^\W\d_]")
 
 
@@ -120,15 +122,34 @@ def _namespace_link(names: tuple[str, ...]) -> re.Pattern[str]:
 _PATTERNS: dict[tuple[str, ...], re.Pattern[str]] = {}
 
 
+@contextmanager
+def _limited_time() -> Iterator[None]:
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError
+
+
 def _serve(lines: Iterable[str]) -> None:
     """One line of JSON in, one line out, until the other side closes."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGVTALRM, _give_up)
     for line in lines:
         pages, namespaces = json.loads(line)
         found: list[str] = []
         unreadable = 0
         for page in pages:
             try:
-                found += plain_paragraphs(page, namespaces)
+                with _limited_time():
+                    found += plain_paragraphs(page, namespaces)
             except PosvecError:
                 raise
             except Exception:  # one page that the parser cannot read must not cost all others

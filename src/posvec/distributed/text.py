@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
 from posvec.corpus import Corpus, Piece, Progress, piece_chunks
-from posvec.encoding import Stretch, encoded_digest, stretch_targets
+from posvec.encoding import Stretch, cut_lines, encoded_digest, stretch_targets
 from posvec.errors import CorpusError
 from posvec.extras import need
 from posvec.tokenizers import get_tokenizer
@@ -186,7 +186,7 @@ def _encode_piece(piece: Piece, errors: str, tokenizer: str, words: list[str]) -
     for chunk in piece_chunks(piece, errors):
         chunk_ids, chunk_lengths, known = encode_chunk(chunk)
         ids.append(chunk_ids)
-        lengths.append(chunk_lengths)
+        lengths.append(cut_lines(chunk_lengths))
         inside += known
     lines = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.uint64)
     all_ids = np.concatenate(ids)

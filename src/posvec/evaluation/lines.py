@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from posvec.errors import CorpusError
-from posvec.files import read_blocks
+from posvec.files import read_whole
 from posvec.printing import plural
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
     """
     parsed: list[T] = []
     invalid = 0
-    content = b"".join(read_blocks(Path(path), lambda _: None)).removeprefix(b"\xef\xbb\xbf")
+    content = read_whole(Path(path)).removeprefix(b"\xef\xbb\xbf")
     # Not splitlines, which also cuts at form feeds and other characters that editors do not count as ends of lines.
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
@@ -55,7 +55,7 @@ def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
 
 
-def _decode(line: bytes) -> str:
+def _decode(line: bytes | bytearray) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

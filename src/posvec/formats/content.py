@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.atomic import replacing
 from posvec.errors import ModelError, PosvecError
-from posvec.files import is_compressed, read_blocks, reading
+from posvec.files import is_compressed, read_whole, reading
 from posvec.parallel import map_in_order
 from posvec.vectors import WordVectors
 
@@ -30,10 +30,7 @@ ROWS = 4096
 def read_bytes(path: Path) -> NDArray[np.uint8]:
     """A file's bytes: mapped, not read; those of a compressed file, or of a pipe, are gathered in memory."""
     if is_compressed(path) or (path.exists() and not path.is_file()):
-        gathered = bytearray()
-        for block in read_blocks(path, lambda read: None):
-            gathered += block
-        return np.frombuffer(gathered, np.uint8)
+        return np.frombuffer(read_whole(path), np.uint8)
     with reading(path), path.open("rb") as file:
         if not file.seek(0, 2):
             return np.empty(0, np.uint8)

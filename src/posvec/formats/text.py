@@ -14,7 +14,7 @@ import numpy as np
 
 from posvec import _kernel
 from posvec.corpus import whole_lines
-from posvec.files import is_compressed, read_blocks
+from posvec.files import is_compressed, read_bounded
 from posvec.formats.content import ROWS, Floats, damaged, make_vectors, writable, writing
 from posvec.parallel import map_in_order
 from posvec.vectors import WordVectors
@@ -76,7 +76,7 @@ _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t\r]*")
 
 
 def _load(path: Path, header: bool) -> WordVectors:
-    chunks = whole_lines(read_blocks(path, lambda read: None))
+    chunks = whole_lines(read_bounded(path))
     start = next(chunks, b"")
     if not start:
         raise damaged(path, "it is empty")

@@ -1,0 +1,131 @@
+"""Fuzz one parser, guided by coverage: python reliability/fuzz.py TARGET --seconds 300.
+
+Needs atheris (``pip install "posvec[reliability]"``). With clang, the compiled part is built for it too, with
+AddressSanitizer and UndefinedBehaviorSanitizer; without, it runs as it is installed. A campaign begins with the seeds of
+targets.py and with what earlier ones kept in ``cases/TARGET``; what it finds stays in ``build/reliability/found``. With
+``--keep``, inputs that together reach all that was reached become the new cases, the shortest first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CASES = HERE / "cases"
+LONGEST, KEPT_BYTES, KEPT_CASES = 2048, 16_000, 60
+LIMITS = ["-timeout=20", "-rss_limit_mb=2000", "-malloc_limit_mb=300", f"-max_len={LONGEST}"]
+
+
+def main() -> None:
+    if len(sys.argv) > 2 and sys.argv[1] == "--inside":
+        _fuzz(sys.argv[2], sys.argv[3:])
+        return
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--keep", action="store_true", help="replace cases/TARGET by a smallest set")
+    parser.add_argument("--python", type=Path, help="of an environment that is built already, in place of a new one")
+    parser.add_argument("--no-clang", action="store_true", help="leave the compiled part as it is")
+    options = parser.parse_args()
+    sys.exit(_campaign(options.target, options.seconds, options.keep, _python(options), not options.no_clang))
+
+
+def _python(options: argparse.Namespace) -> Path:
+    from building import build
+
+    compiler = next((name for name in _COMPILERS if shutil.which(name)), None)
+    if options.python or options.no_clang or compiler is None:
+        return options.python or Path(sys.executable)
+    return build("fuzz", "fuzzer-no-link,address,undefined", compiler)
+
+
+_COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(25, 13, -1)))
+
+
+def _campaign(target: str, seconds: int, keep: bool, python: Path, sanitized: bool) -> int:
+    from building import BUILD
+
+    corpus, found = BUILD / "corpus" / target, BUILD / "found" / target
+    for folder in (corpus, found, CASES / target):
+        folder.mkdir(parents=True, exist_ok=True)
+    inside = [str(python), str(HERE / "fuzz.py"), "--inside", target]
+    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = subprocess.run(
+        [*inside, f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={found}/", *LIMITS]
+        + [str(corpus), str(CASES / target)],
+        env=_environment(sanitized),
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    (found / "log.txt").write_text(run.stderr)
+    covered = re.findall(r"cov: (\d+)", run.stderr)
+    executed = re.findall(r"number_of_executed_units: (\d+)", run.stderr)
+    print(
+        f"{target}: {int(executed[-1]) if executed else 0:,} inputs, {covered[-1] if covered else '?'} edges, "
+        f"{after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of CPU, "
+        f"{time.monotonic() - begun:.0f} s of time, exit code {run.returncode}",
+        flush=True,
+    )
+    if run.returncode:
+        print("\n".join(run.stderr.splitlines()[-60:]))
+        return run.returncode
+    if keep:
+        _keep(target, inside, corpus, sanitized)
+    return 0
+
+
+def _keep(target: str, inside: list[str], corpus: Path, sanitized: bool) -> None:
+    merged = corpus.with_name(f"{target}.merged")
+    shutil.rmtree(merged, ignore_errors=True)
+    merged.mkdir()
+    subprocess.run(
+        [*inside, "-merge=1", *LIMITS, str(merged), str(CASES / target), str(corpus)],
+        env=_environment(sanitized),
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    shutil.rmtree(CASES / target)
+    (CASES / target).mkdir()
+    size = 0
+    for case in sorted(merged.iterdir(), key=lambda case: (case.stat().st_size, case.name))[:KEPT_CASES]:
+        size += case.stat().st_size
+        if size <= KEPT_BYTES:
+            shutil.copy(case, CASES / target / case.name[:12])
+
+
+def _environment(sanitized: bool) -> dict[str, str]:
+    options = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    if not sanitized:
+        return {**os.environ}
+    import atheris
+
+    return {**os.environ, **options, "LD_PRELOAD": str(Path(atheris.path()) / "asan_with_fuzzer.so")}
+
+
+def _fuzz(name: str, arguments: list[str]) -> None:
+    """In a process of its own: libFuzzer ends the one that it runs in."""
+    import atheris
+
+    with atheris.instrument_imports(include=["posvec", "wikitextparser"], enable_loader_override=False):
+        from targets import TARGETS, refused_or_right
+    target = TARGETS[name]
+    if corpora := [argument for argument in arguments if not argument.startswith("-")]:
+        for number, seed in enumerate(target.seeds()):
+            Path(corpora[-1 if "-merge=1" in arguments else 0], f"seed-{number}").write_bytes(seed)
+    atheris.Setup([sys.argv[0], *arguments], lambda data: refused_or_right(target, data))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
