@@ -144,8 +144,10 @@ def _check_places(path: Path, header: Mapping[str, Any], length: int) -> None:
         dtype, shape, place = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
         if not isinstance(dtype, str) or dtype not in _DTYPES:
             raise ModelError(f"{path} has an array {name!r} of type {dtype!r}; known are {', '.join(_DTYPES)}")
-        if not _are_counts(shape) or len(shape) > _MOST_AXES or not _are_counts(place) or len(place) != 2:
+        if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
             raise _damaged(path, f"its header does not say where the array {name!r} is")
+        if len(shape) > _MOST_AXES or max(shape, default=0) >= 2**63:
+            raise _damaged(path, f"the array {name!r} cannot have the shape {str(shape)[:80]}")
         if math.prod(shape) * _DTYPES[dtype].itemsize != place[1] - place[0]:
             raise _damaged(path, f"the shape of the array {name!r} does not fit its number of bytes")
         places.append(place)
@@ -161,7 +163,7 @@ def _check_places(path: Path, header: Mapping[str, Any], length: int) -> None:
 
 
 def _are_counts(values: Any) -> TypeGuard[list[int]]:
-    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
 def _view(path: Path, content: mmap.mmap, data: int, name: str, entry: Mapping[str, Any]) -> NDArray[Any]:

@@ -1,0 +1,54 @@
+"""Run the tests on a kernel built with sanitizers: python reliability/sanitize.py address|thread [TESTS...].
+
+``address``: AddressSanitizer and UndefinedBehaviorSanitizer; by default the whole suite. ``thread``: ThreadSanitizer; by
+default the tests whose work is done by several threads of the kernel. Any finding ends the process with its report.
+Python itself is not instrumented, and its leaks are not looked for: leaks.py does that for posvec.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from building import ROOT, build, runtime
+
+HERE = Path(__file__).resolve().parent
+SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+THREADED = ["tests/test_kernel.py", "tests/test_encoding.py", "tests/test_vocabulary.py", "tests/test_training.py"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("sanitizer", choices=SANITIZERS)
+    parser.add_argument("tests", nargs="*", help="for pytest; by default all that concern the sanitizer")
+    options, others = parser.parse_known_args()
+    tests = options.tests or (THREADED if options.sanitizer == "thread" else [])
+    python = build(options.sanitizer, SANITIZERS[options.sanitizer])
+    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
+    if options.sanitizer == "thread" and shutil.which("setarch"):
+        # It wants its own places in memory, which random addresses of newer systems take.
+        command = ["setarch", platform.machine(), "-R", *command]
+    sys.exit(subprocess.run(command, cwd=ROOT, env=environment(options.sanitizer), check=False).returncode)
+
+
+def environment(sanitizer: str) -> dict[str, str]:
+    preloaded = {"address": ("asan", "ubsan"), "thread": ("tsan",)}[sanitizer]
+    return {
+        **os.environ,
+        # The C++ library too: a sanitizer that is loaded before it does not find the functions that throw exceptions.
+        "LD_PRELOAD": " ".join([*map(runtime, preloaded), runtime("stdc++")]),
+        "PYTHONMALLOC": "malloc",  # so that the sanitizer sees what Python gives to the kernel
+        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "TSAN_OPTIONS": f"halt_on_error=1:suppressions={HERE / 'hogwild.supp'}:history_size=4:report_bugs=1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+if __name__ == "__main__":
+    main()

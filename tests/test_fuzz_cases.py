@@ -1,0 +1,24 @@
+"""Inputs that fuzzing kept, because they reach what others do not: each is refused in one sentence, or read rightly."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+RELIABILITY = Path(__file__).parent.parent / "reliability"
+sys.path.insert(0, str(RELIABILITY))
+targets = pytest.importorskip("targets")  # not in the source archive
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_what_fuzzing_kept_is_refused_or_read_rightly(name: str) -> None:
+    if name.startswith("wiki-m"):
+        pytest.importorskip("wikitextparser")
+    target = targets.TARGETS[name]
+    kept = sorted((RELIABILITY / "cases" / name).glob("*"))
+    assert kept, "fuzz it with --keep"
+    for data in [*target.seeds(), *(case.read_bytes() for case in kept)]:
+        begun = time.process_time()
+        targets.refused_or_right(target, data)
+        assert time.process_time() - begun < 10
