@@ -120,8 +120,6 @@ template <class Real> class Trainer {
         copy(s.sums_before + slot * stride, sum, stride);
     }
 
-    // HogWild: other threads read and write these rows at the same time, here and in `outputs`, on purpose and without
-    // locks (Recht et al. 2011). An update may be lost; a torn float cannot be.
     void scatter(std::uint32_t slot) {
         Real *owed = s.sums + slot * stride;
         subtract(owed, s.sums_before + slot * stride, stride);
@@ -300,7 +298,7 @@ template <class Real> class Trainer {
         for (std::size_t line = 0, end = stride; line < end; line += kPad) {
             ahead.fetch(line);
             for (std::size_t j = line; j < line + kPad; j += lanes)
-                for (int i = 0; i < T; i++) sum[i] += load(context + j) * load(row[i] + j);
+                for (int i = 0; i < T; i++) sum[i] += load(context + j) * load_shared(row[i] + j);
         }
         for (int i = 0; i < T; i++) s.scores[k + i] = sum_of<Real>(sum[i]);
     }
@@ -340,9 +338,9 @@ template <class Real> class Trainer {
                 Vec<Real> e = load(error + j);
                 const Vec<Real> u = load(context + j);
                 for (int i = 0; i < T; i++) {
-                    const Vec<Real> v = load(row[i] + j);
+                    const Vec<Real> v = load_shared(row[i] + j);
                     e += v * g[i];
-                    store(row[i] + j, v + u * g[i]);
+                    store_shared(row[i] + j, v + u * g[i]);
                 }
                 store(error + j, e);
             }
@@ -371,15 +369,15 @@ template <class Real> class Trainer {
         for (std::size_t p = 0; p < 2 * options.window; p++)
             for (std::size_t j = 0; j < options.positional_dim; j++)
                 s.positions[p * positional + j] = s.positions_before[p * positional + j] =
-                    tables.positional[p * tables.positional_stride + j];
+                    read_shared(tables.positional + p * tables.positional_stride + j);
     }
 
     void merge_positions() {
         if (!positional || !options.train_positions) return;
         for (std::size_t p = 0; p < 2 * options.window; p++)
             for (std::size_t j = 0; j < options.positional_dim; j++)
-                tables.positional[p * tables.positional_stride + j] +=
-                    s.positions[p * positional + j] - s.positions_before[p * positional + j];
+                add_shared(tables.positional + p * tables.positional_stride + j,
+                           s.positions[p * positional + j] - s.positions_before[p * positional + j]);
     }
 
     Real *input(std::uint32_t row) const { return tables.input + row * stride; }

@@ -13,11 +13,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from building import ROOT, build, runtime
 
-HERE = Path(__file__).resolve().parent
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 THREADED = ["tests/test_kernel.py", "tests/test_encoding.py", "tests/test_vocabulary.py", "tests/test_training.py"]
 
@@ -45,7 +43,7 @@ def environment(sanitizer: str) -> dict[str, str]:
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees what Python gives to the kernel
         "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-        "TSAN_OPTIONS": f"halt_on_error=1:suppressions={HERE / 'hogwild.supp'}:history_size=4:report_bugs=1",
+        "TSAN_OPTIONS": "halt_on_error=1:history_size=4",
         "OPENBLAS_NUM_THREADS": "1",
     }
 
