@@ -17,6 +17,7 @@ SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi s
 PINS := requirements/ci.txt
 
 .PHONY: test test-browser demo lint format bench pins audit compat clean
+.PHONY: test test-browser demo lint format bench sanitize clean
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -72,6 +73,11 @@ audit: $(BIN)/python
 compat: $(BIN)/python
 	$(PIP) "uv>=0.5"
 	$(BIN)/python reliability/compatibility.py
+
+# The tests on a kernel that watches every access: reliability/README.md
+sanitize: $(VENV)/.test
+	$(BIN)/python reliability/sanitize.py address -q
+	$(BIN)/python reliability/sanitize.py thread -q
 
 clean:
 	rm -rf $(VENV) build

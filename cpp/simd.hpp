@@ -36,8 +36,12 @@ template <class Real> inline void store(Real *p, Vec<Real> v) { *reinterpret_cas
 #else
 #define POSVEC_HOGWILD
 #endif
-template <class Real> POSVEC_HOGWILD inline Vec<Real> load_shared(const Real *p) { return load(p); }
-template <class Real> POSVEC_HOGWILD inline void store_shared(Real *p, Vec<Real> v) { store(p, v); }
+template <class Real> POSVEC_HOGWILD inline Vec<Real> load_shared(const Real *p) {
+    return *reinterpret_cast<const Vec<Real> *>(p);
+}
+template <class Real> POSVEC_HOGWILD inline void store_shared(Real *p, Vec<Real> v) {
+    *reinterpret_cast<Vec<Real> *>(p) = v;
+}
 template <class Real> POSVEC_HOGWILD inline Real read_shared(const Real *p) { return *p; }
 template <class Real> POSVEC_HOGWILD inline void add_shared(Real *p, Real value) { *p += value; }
 

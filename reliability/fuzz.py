@@ -44,7 +44,7 @@ def _python(options: argparse.Namespace) -> Path:
     compiler = next((name for name in _COMPILERS if shutil.which(name)), None)
     if options.python or options.no_clang or compiler is None:
         return options.python or Path(sys.executable)
-    return build("fuzz", "fuzzer-no-link,address,undefined", compiler)
+    return build("fuzz", "fuzzer-no-link,address,undefined", compiler, plain=True)
 
 
 _COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(25, 13, -1)))

@@ -24,9 +24,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("sanitizer", choices=SANITIZERS)
     parser.add_argument("tests", nargs="*", help="for pytest; by default all that concern the sanitizer")
+    parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
     options, others = parser.parse_known_args()
     tests = options.tests or (THREADED if options.sanitizer == "thread" else [])
-    python = build(options.sanitizer, SANITIZERS[options.sanitizer])
+    python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=options.plain or options.sanitizer == "thread")
     command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
     if options.sanitizer == "thread" and shutil.which("setarch"):
         # It wants its own places in memory, which random addresses of newer systems take.

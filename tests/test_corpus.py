@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -13,9 +14,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from posvec import files
+from posvec import corpus, files
 from posvec.config import TextConfig
-from posvec.corpus import Corpus, Source, open_corpus
+from posvec.corpus import Corpus, Source, open_corpus, whole_lines
 from posvec.errors import CorpusError
 from posvec.files import read_blocks
 
@@ -249,6 +250,40 @@ def test_chunks_are_whole_lines_and_replace_as_python_decodes(
     chunks = list(open_corpus(path, REPLACE).chunks())
     assert b"".join(chunks).decode() == path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])
+
+
+@given(st.text("aσ 日\n\x1f", max_size=80), st.integers(1, 12), st.integers(1, 12))
+@settings(max_examples=300)
+def test_where_a_long_line_is_cut_depends_on_its_bytes_alone(text: str, one: int, other: int) -> None:
+    data = text.encode()
+    cut = [
+        [piece for chunk in whole_lines(blocks, 12) for piece in chunk.splitlines(keepends=True)]
+        for blocks in ([data[i : i + size] for i in range(0, len(data), size)] for size in (one, other))
+    ]
+    assert cut[0] == cut[1]
+    assert b"".join(cut[0]) == data
+    assert max(map(len, cut[0]), default=0) <= 12
+    assert b"".join(cut[0]).decode() == "".join(piece.decode() for piece in cut[0])  # no character is cut
+    longest = max(map(len, re.split(rb"[ \n\x1f]", data)))
+    if longest < 12:
+        assert [word for piece in cut[0] for word in re.split(rb"[ \n\x1f]", piece) if word] == [
+            word for word in re.split(rb"[ \n\x1f]", data) if word
+        ]
+
+
+@pytest.mark.parametrize("size", [7, 100, 1000])
+def test_pieces_for_other_processes_hold_a_very_long_line_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(files, "BLOCK", 16)
+    monkeypatch.setattr(corpus, "_LONGEST_LINE", 16)
+    path = tmp_path / "file"
+    path.write_bytes(b"one\n" + b"two three " * 50 + b"\nfour\n" + b"five " * 30)
+    opened = open_corpus(path)
+    chunks = [chunk for piece in opened.pieces(size) for chunk in corpus.piece_chunks(piece, "strict")]
+    assert b"".join(chunks) == path.read_bytes() == b"".join(opened.chunks())
+    assert max(map(len, chunks)) <= 32
+    assert b"".join(chunks).split() == [word for chunk in chunks for word in chunk.split()]
 
 
 def test_progress_grows_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from posvec import files
+from posvec import encoding, files
 from posvec.cache import new_entry
 from posvec.config import VocabularyConfig
 from posvec.corpus import open_corpus
@@ -71,6 +71,13 @@ def test_the_order_of_lines_does_not_depend_on_threads(tmp_path: Path, monkeypat
         encoded = encode(corpus, vocabulary, threads, cache=tmp_path / f"cache{threads}")
         assert as_lists(encoded) == expected
     assert (encoded.ids.dtype, encoded.lines.dtype) == (np.uint32, np.uint64)
+
+
+def test_a_line_of_too_many_words_becomes_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_LONGEST_LINE", 3)
+    (tmp_path / "text").write_text("a b a\n" + "a b " * 4 + "\nb\n" + "b " * 6)
+    encoded = encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9, "b": 8}))
+    assert as_lists(encoded) == [[0, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1], [1], [1, 1, 1], [1, 1, 1]]
 
 
 def test_token_lists_are_encoded_as_they_are() -> None:
