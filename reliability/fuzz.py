@@ -1,9 +1,9 @@
 """Fuzz one parser, guided by coverage: python reliability/fuzz.py TARGET --seconds 300.
 
 Needs atheris (``pip install "posvec[reliability]"``). With clang, the compiled part is built for it too, with
-AddressSanitizer and UndefinedBehaviorSanitizer; without, it runs as it is installed. A campaign begins with the seeds of
-targets.py and with what earlier ones kept in ``cases/TARGET``; what it finds stays in ``build/reliability/found``. With
-``--keep``, inputs that together reach all that was reached become the new cases, the shortest first.
+AddressSanitizer and UndefinedBehaviorSanitizer; without, it runs as it is installed. A campaign begins with the seeds
+of targets.py and with what earlier ones kept in ``cases/TARGET``; what it finds stays in ``build/reliability/found``.
+With ``--keep``, inputs that together reach all that was reached become the new cases, the shortest first.
 """
 
 from __future__ import annotations
@@ -57,10 +57,17 @@ def _campaign(target: str, seconds: int, keep: bool, python: Path, sanitized: bo
     for folder in (corpus, found, CASES / target):
         folder.mkdir(parents=True, exist_ok=True)
     inside = [str(python), str(HERE / "fuzz.py"), "--inside", target]
+    corpora = [str(corpus), str(CASES / target)]
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run(
-        [*inside, f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={found}/", *LIMITS]
-        + [str(corpus), str(CASES / target)],
+        [
+            *inside,
+            f"-max_total_time={seconds}",
+            "-print_final_stats=1",
+            f"-artifact_prefix={found}/",
+            *LIMITS,
+            *corpora,
+        ],
         env=_environment(sanitized),
         stderr=subprocess.PIPE,
         text=True,

@@ -1,7 +1,7 @@
 """Run the tests on a kernel built with sanitizers: python reliability/sanitize.py address|thread [TESTS...].
 
-``address``: AddressSanitizer and UndefinedBehaviorSanitizer; by default the whole suite. ``thread``: ThreadSanitizer; by
-default the tests whose work is done by several threads of the kernel. Any finding ends the process with its report.
+``address``: AddressSanitizer and UndefinedBehaviorSanitizer; by default the whole suite. ``thread``: ThreadSanitizer;
+by default the tests whose work is done by several threads of the kernel. Any finding ends the process with its report.
 Python itself is not instrumented, and its leaks are not looked for: leaks.py does that for posvec.
 """
 
@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
     options, others = parser.parse_known_args()
     tests = options.tests or (THREADED if options.sanitizer == "thread" else [])
-    python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=options.plain or options.sanitizer == "thread")
+    python = build(
+        options.sanitizer, SANITIZERS[options.sanitizer], plain=options.plain or options.sanitizer == "thread"
+    )
     command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
     if options.sanitizer == "thread" and shutil.which("setarch"):
         # It wants its own places in memory, which random addresses of newer systems take.
@@ -42,7 +44,7 @@ def environment(sanitizer: str) -> dict[str, str]:
         # The C++ library too: a sanitizer that is loaded before it does not find the functions that throw exceptions.
         "LD_PRELOAD": " ".join([*map(runtime, preloaded), runtime("stdc++")]),
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees what Python gives to the kernel
-        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
+        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         "TSAN_OPTIONS": "halt_on_error=1:history_size=4",
         "OPENBLAS_NUM_THREADS": "1",

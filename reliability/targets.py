@@ -83,13 +83,15 @@ TEXT = "The quick brown fox\njumps over, ΣΑΣ the naïve 日本語 İstanbul.\
 
 
 def _check_text(data: bytes, folder: Path) -> None:
-    """Tokenizing, counting and encoding beside Python's own ``re`` and ``str``; reading in pieces beside all at once."""
+    """Tokenizing, counting and encoding beside Python's ``re`` and ``str``; reading in pieces beside all at once."""
+    bad, text = -1, ""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        assert find_invalid_utf8(data) == error.start
+        bad = error.start
+    assert find_invalid_utf8(data) == bad
+    if bad >= 0:
         return
-    assert find_invalid_utf8(data) == -1
     lines = text.removesuffix("\n").split("\n") if text else []
     for name, split in (("word", lambda line: re.findall(r"\w+", line.lower())), ("whitespace", str.split)):
         tokenizer = get_tokenizer(name)
@@ -100,6 +102,7 @@ def _check_text(data: bytes, folder: Path) -> None:
         words, counts = counter.most_common(1, None)
         assert counter.tokens == counts.sum() == sum(map(len, expected))
         ids, lengths, known = WordIds(words).encode(tokenizer, data)
+        assert known == len(ids)
         assert [words[i] for i in ids] == [word for line in expected for word in line]
         assert lengths.tolist() == [len(line) for line in expected if line]
         pieces = list(corpus.whole_lines((data[i : i + 5] for i in range(0, len(data), 5)), 24))
@@ -322,14 +325,15 @@ def _check_wiki_markup(data: bytes, folder: Path) -> None:
 
 
 def _wiki_markup_seeds() -> Iterator[bytes]:
-    yield b"'''Oslo''' is the [[capital city|capital]] of {{flag|{{x}}}} [[Norway]].<ref name=a>no</ref> &amp; <!-- c -->"
+    yield b"'''Oslo''' is the [[capital city|capital]] of {{flag|{{x}}}} [[Norway]].<ref name=a>no</ref>&amp;<!-- c -->"
     yield b"== Head ==\n* item ''it''\n{|\n| cell\n|}\n[[File:a.jpg|thumb|A [[link]]]]\n[http://x y] <math>x</math>"
 
 
 def _check_wiki_json(data: bytes, folder: Path) -> None:
     (folder / "w.gz").write_bytes(gzip.compress(data, 1))
     for line in wikipedia.section_paragraphs([folder / "w.gz"]):
-        assert line and "\n" not in line
+        assert line.strip() == line != ""
+        assert "\n" not in line
 
 
 def _wiki_json_seeds() -> Iterator[bytes]:
@@ -345,10 +349,12 @@ def _check_questions(data: bytes, folder: Path) -> None:
     is_pair_file(path)
     for skip_invalid in (True, False):
         for read in (read_questions, read_pairs):
+            message = ""
             try:
                 read(path, skip_invalid)
             except PosvecError as error:
-                assert "\n" not in str(error)
+                message = str(error)
+            assert "\n" not in message
 
 
 def _question_seeds() -> Iterator[bytes]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
-from posvec.errors import CorpusError
 from posvec.corpus import whole_lines
+from posvec.errors import CorpusError
 from posvec.files import gzip_pieces, read_blocks, reading
 from posvec.parallel import map_in_order
 from posvec.printing import plural
