@@ -17,6 +17,7 @@ import re
 import shutil
 import tarfile
 import tempfile
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -37,6 +38,8 @@ from posvec.tokenizers import get_tokenizer
 
 MEMORY = (16 << 20, 300)
 """What reading an input may take: so many bytes, and so many for each of its own."""
+SECONDS = 10
+"""Of CPU time, likewise."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Target:
 def refused_or_right(target: Target, data: bytes) -> None:
     """Raises what is wrong with the parser, if anything is."""
     folder = _folder()
+    begun = time.process_time()
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
@@ -60,6 +64,8 @@ def refused_or_right(target: Target, data: bytes) -> None:
         taken = tracemalloc.get_traced_memory()[1] - before
         for path in sorted(folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    if (seconds := time.process_time() - begun) > SECONDS:
+        raise AssertionError(f"{seconds:.0f} s for {len(data):,} bytes of input")
     constant, factor = MEMORY
     if taken > constant + factor * len(data):
         raise AssertionError(f"{taken:,} bytes of memory for {len(data):,} bytes of input")

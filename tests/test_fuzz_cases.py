@@ -1,7 +1,6 @@
 """Inputs that fuzzing kept, because they reach what others do not: each is refused in one sentence, or read rightly."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,4 @@ def test_what_fuzzing_kept_is_refused_or_read_rightly(name: str) -> None:
     kept = sorted((RELIABILITY / "cases" / name).glob("*"))
     assert kept, "fuzz it with --keep"
     for data in [*target.seeds(), *(case.read_bytes() for case in kept)]:
-        begun = time.process_time()
         targets.refused_or_right(target, data)
-        assert time.process_time() - begun < 10
