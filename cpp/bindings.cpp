@@ -136,6 +136,7 @@ template <class Real> class Trainer {
         for (std::uint64_t line = begin; line < end; line++)
             require(lines.data()[line] <= lines.data()[line + 1], "lines are not in order");
         require(lines.data()[end] <= ids.shape(0), "lines do not fit ids");
+        require(lines.data()[end] - lines.data()[begin] < std::uint64_t(1) << 31, "too many tokens in one stretch");
         const Lexicon lexicon{static_cast<std::uint32_t>(output.shape(0)), keep.data(), alias_probability.data(),
                               alias.data()};
         work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out, first_line},

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from building import ROOT, build, runtime
+from building import BUILD, ROOT, build, runtime
 
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 THREADED = ["tests/test_kernel.py", "tests/test_encoding.py", "tests/test_vocabulary.py", "tests/test_training.py"]
@@ -25,11 +25,14 @@ def main() -> None:
     parser.add_argument("sanitizer", choices=SANITIZERS)
     parser.add_argument("tests", nargs="*", help="for pytest; by default all that concern the sanitizer")
     parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
+    parser.add_argument("--no-build", action="store_true", help="use what an earlier run has built")
     options, others = parser.parse_known_args()
     tests = options.tests or (THREADED if options.sanitizer == "thread" else [])
-    python = build(
-        options.sanitizer, SANITIZERS[options.sanitizer], plain=options.plain or options.sanitizer == "thread"
-    )
+    if options.no_build:
+        python = BUILD / options.sanitizer / "venv" / "bin" / "python"
+    else:
+        plain = options.plain or options.sanitizer == "thread"
+        python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=plain)
     command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
     if options.sanitizer == "thread" and shutil.which("setarch"):
         # It wants its own places in memory, which random addresses of newer systems take.

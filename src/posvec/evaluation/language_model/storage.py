@@ -70,14 +70,18 @@ def load_saved(path: str | os.PathLike[str]) -> Saved:
     import torch
 
     report, config, files = _read(path)
-    words = files["words.txt"].read_text("utf-8").split("\n")[:-1]
+    unfit = f"{Path(path)} does not fit its config.json; restore it from a copy or train it again"
     groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "state": {}}
-    for name, array in read_tensors(files["weights.safetensors"])[0].items():
-        group, _, rest = name.partition(".")
-        if group in groups:
-            groups[group][rest] = torch.from_numpy(np.array(array))
+    try:
+        words = files["words.txt"].read_text("utf-8").split("\n")[:-1]
+        for name, array in read_tensors(files["weights.safetensors"])[0].items():
+            group, _, rest = name.partition(".")
+            if group in groups:
+                groups[group][rest] = torch.from_numpy(np.array(array))
+    except (UnicodeDecodeError, TypeError) as error:  # no text, or numbers that PyTorch does not know
+        raise ModelError(unfit) from error
     if len(words) != report.words or not groups["weights"]:
-        raise ModelError(f"{Path(path)} does not fit its config.json; restore it from a copy or train it again")
+        raise ModelError(unfit)
     return Saved(report, words, groups["weights"], groups["best"], groups["state"], config["progress"])
 
 
