@@ -63,15 +63,16 @@ def _campaign(target: str, seconds: int, keep: bool, python: Path, sanitized: bo
     run = subprocess.run(
         [*inside, *arguments, str(corpus), str(CASES / target)],
         env=_environment(sanitized),
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
         check=False,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    (found / "log.txt").write_text(run.stderr)
-    covered = re.findall(r"cov: (\d+)", run.stderr)
-    executed = re.findall(r"number_of_executed_units: (\d+)", run.stderr)
+    (found / "log.txt").write_text(run.stdout)
+    covered = re.findall(r"cov: (\d+)", run.stdout)
+    executed = re.findall(r"number_of_executed_units: (\d+)", run.stdout)
     print(
         f"{target}: {int(executed[-1]) if executed else 0:,} inputs, {covered[-1] if covered else '?'} edges, "
         f"{after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of CPU, "
@@ -79,7 +80,7 @@ def _campaign(target: str, seconds: int, keep: bool, python: Path, sanitized: bo
         flush=True,
     )
     if run.returncode:
-        print("\n".join(run.stderr.splitlines()[-60:]))
+        print("\n".join(run.stdout.splitlines()[-60:]))
         return run.returncode
     if keep:
         _keep(target, inside, corpus, sanitized)

@@ -119,8 +119,10 @@ def _check_text(data: bytes, folder: Path) -> None:
             ]
     for word in words[:3]:
         marked = f"<{word}>"
-        slow = [marked[i : i + n] for i in range(len(marked)) for n in (1, 2, 3) if i + n <= len(marked)]
-        assert ngrams(word, 1, 3) == [each for each in slow if each not in ("<", ">") or each in marked[1:-1]]
+        places = [(i, n) for i in range(len(marked)) for n in (1, 2, 3) if i + n <= len(marked)]
+        alone = ((0, 1), (len(marked) - 1, 1))
+        slow = [marked[i : i + n] for i, n in places if (i, n) not in alone and word != "</s>"]
+        assert ngrams(word, 1, 3) == slow
         assert (ngram_buckets(word, 1, 3, 7) < 7).all()
 
 
@@ -269,7 +271,7 @@ def _check_compressed(data: bytes, folder: Path) -> None:
             blocks.append(block)
         elif size > 64 << 20:
             return  # a bomb: enough was seen
-    if size < 1 << 20 and ending in _DECOMPRESS:
+    if size < 1 << 20 and ending in _DECOMPRESS and len(data) > 1:  # posvec takes a file of no bytes for an empty one
         assert b"".join(blocks) == _DECOMPRESS[ending](data[1:])
 
 
