@@ -53,7 +53,16 @@ def _cycle(path: Path) -> None:
     loaded.predict_masked("one [MASK] three", 2)
 
 
-_SETTINGS = {"dim": 16, "positional_dim": 8, "window": 3, "buckets": 100, "min_count": 1, "epochs": 2, "threads": 2}
+_SETTINGS = {
+    "sample": 0.0,
+    "dim": 16,
+    "positional_dim": 8,
+    "window": 3,
+    "buckets": 100,
+    "min_count": 1,
+    "epochs": 2,
+    "threads": 2,
+}
 
 
 def _resident() -> int:

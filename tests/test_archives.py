@@ -95,3 +95,13 @@ def test_bytes_that_were_changed_are_noticed(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(DownloadError, match="is damaged"):
         unpack(path, tmp_path / "out")
+
+
+def test_a_zip_archive_with_a_file_of_no_name_is_refused(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "a.zip", {"a": b"text"})
+    content = bytearray(path.read_bytes())
+    lengths = content.rfind(b"PK\1\2") + 28  # of the name and of what follows it, which it becomes
+    content[lengths : lengths + 4] = b"\0\0\1\0"
+    path.write_bytes(content)
+    with pytest.raises(DownloadError, match="damaged or no archive"):
+        unpack(path, tmp_path / "out")

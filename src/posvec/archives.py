@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -11,12 +12,16 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from posvec.cache import writing_to
-from posvec.errors import DownloadError
+from posvec.errors import DownloadError, PosvecError
 
 LIMIT = 2 << 30
 """Bytes that an archive may unpack to."""
 _BLOCK = 1 << 20
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
+# What zipfile and tarfile raise where a file is not as it should be, some of it by accident.
+_DAMAGE = (
+    *(tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, struct.error),
+    *(RuntimeError, ValueError, LookupError, OverflowError),
+)
 
 
 def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True) -> list[Path]:
@@ -39,6 +44,8 @@ def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda n
                     with writing_to(folder):
                         file.write(block)
             written.append(target)
+    except PosvecError:
+        raise
     except (*_DAMAGE, OSError) as error:  # OSError is also how bz2 says it
         reason = str(error).partition(":")[0]  # a list of what it is not may follow
         raise DownloadError(f"{archive} is damaged or no archive ({reason}); fetch it again") from error
