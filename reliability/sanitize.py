@@ -13,6 +13,8 @@ import platform
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 from building import BUILD, ROOT, build, runtime
 
@@ -33,11 +35,27 @@ def main() -> None:
     else:
         plain = options.plain or options.sanitizer == "thread"
         python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=plain)
-    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
-    if options.sanitizer == "thread" and shutil.which("setarch"):
+    if options.sanitizer == "thread" and (wrong := _races_wrongly_told(python)):
+        sys.exit(wrong)
+    command = ["-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
+    sys.exit(_run(options.sanitizer, python, *command).returncode)
+
+
+def _races_wrongly_told(python: Path) -> str | None:
+    races = str(Path(__file__).with_name("races.py"))
+    if _run("thread", python, races, "own").returncode:
+        return "ThreadSanitizer reports a race of training that is not declared"
+    if b"data race" not in (_run("thread", python, races, "shared", capture_output=True).stderr or b""):
+        return "ThreadSanitizer does not report a race that there is"
+    return None
+
+
+def _run(sanitizer: str, python: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [str(python), *arguments]
+    if sanitizer == "thread" and shutil.which("setarch"):
         # It wants its own places in memory, which random addresses of newer systems take.
         command = ["setarch", platform.machine(), "-R", *command]
-    sys.exit(subprocess.run(command, cwd=ROOT, env=environment(options.sanitizer), check=False).returncode)
+    return subprocess.run(command, cwd=ROOT, env=environment(sanitizer), check=False, **options)
 
 
 def environment(sanitizer: str) -> dict[str, str]:
