@@ -1,6 +1,6 @@
 """Two threads that train one model: python races.py own|shared, under ThreadSanitizer.
 
-With working memory of their ``own`` they race for the rows of the model alone, which is HogWild and declared, so nothing
+With working memory of their ``own`` they race for the rows of the model alone, which is HogWild and declared: nothing
 is reported. Where they ``share`` it, which nobody should, a race must be reported: the sanitizer is awake.
 """
 
