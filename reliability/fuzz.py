@@ -32,11 +32,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("target")
     parser.add_argument("--seconds", type=int, default=300)
-    parser.add_argument("--keep", action="store_true", help="replace cases/TARGET by a smallest set")
+    parser.add_argument("--keep", action="store_true", help="replace cases/TARGET; with --seconds 0, only that")
     parser.add_argument("--python", type=Path, help="of an environment that is built already, in place of a new one")
     parser.add_argument("--no-clang", action="store_true", help="leave the compiled part as it is")
     options = parser.parse_args()
-    sys.exit(_campaign(options.target, options.seconds, options.keep, _python(options), not options.no_clang))
+    campaign = Campaign(options.target, _python(options), not options.no_clang)
+    code = campaign.run(options.seconds) if options.seconds else 0
+    if options.keep and not code:
+        campaign.keep()
+    sys.exit(code)
 
 
 def _python(options: argparse.Namespace) -> Path:
@@ -51,59 +55,66 @@ def _python(options: argparse.Namespace) -> Path:
 _COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(25, 13, -1)))
 
 
-def _campaign(target: str, seconds: int, keep: bool, python: Path, sanitized: bool) -> int:
-    from building import BUILD
+class Campaign:
+    """Inputs for one target."""
 
-    corpus, found = BUILD / "corpus" / target, BUILD / "found" / target
-    for folder in (corpus, found, CASES / target):
-        folder.mkdir(parents=True, exist_ok=True)
-    inside = [str(python), str(HERE / "fuzz.py"), "--inside", target]
-    arguments = [f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={found}/", *LIMITS]
-    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run(
-        [*inside, *arguments, str(corpus), str(CASES / target)],
-        env=_environment(sanitized),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    (found / "log.txt").write_text(run.stdout)
-    covered = re.findall(r"cov: (\d+)", run.stdout)
-    executed = re.findall(r"number_of_executed_units: (\d+)", run.stdout)
-    print(
-        f"{target}: {int(executed[-1]) if executed else 0:,} inputs, {covered[-1] if covered else '?'} edges, "
-        f"{after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of CPU, "
-        f"{time.monotonic() - begun:.0f} s of time, exit code {run.returncode}",
-        flush=True,
-    )
-    if run.returncode:
-        print("\n".join(run.stdout.splitlines()[-60:]))
-        return run.returncode
-    if keep:
-        _keep(target, inside, corpus, sanitized)
-    return 0
+    def __init__(self, target: str, python: Path, sanitized: bool) -> None:
+        from building import BUILD
+
+        self.target, self.corpus, self.found = target, BUILD / "corpus" / target, BUILD / "found" / target
+        self.cases = CASES / target
+        for folder in (self.corpus, self.found, self.cases):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._inside = [str(python), str(HERE / "fuzz.py"), "--inside", target, *LIMITS]
+        self._environment = _environment(sanitized)
+
+    def run(self, seconds: int) -> int:
+        """Fuzz for some time and print what came of it; the exit code is not 0 where there is a finding."""
+        options = [f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={self.found}/"]
+        begun, before = time.monotonic(), _cpu_seconds()
+        code, log = self._fuzzer(*options, str(self.corpus), str(self.cases))
+        (self.found / "log.txt").write_text(log)
+        covered, executed = (re.findall(rf"{name}: (\d+)", log) for name in ("cov", "number_of_executed_units"))
+        print(
+            f"{self.target}: {int(executed[-1]) if executed else 0:,} inputs, {covered[-1] if covered else '?'} edges, "
+            f"{_cpu_seconds() - before:.0f} s of CPU, {time.monotonic() - begun:.0f} s of time, exit code {code}",
+            *(log.splitlines()[-60:] if code else ()),
+            sep="\n",
+            flush=True,
+        )
+        return code
+
+    def keep(self) -> None:
+        """Make the cases a smallest set that reaches all that the corpus does."""
+        merged = self.corpus.with_name(f"{self.target}.merged")
+        shutil.rmtree(merged, ignore_errors=True)
+        merged.mkdir()
+        code, log = self._fuzzer("-merge=1", str(merged), str(self.cases), str(self.corpus))
+        if code:
+            sys.exit(log)
+        shutil.rmtree(self.cases)
+        self.cases.mkdir()
+        size = 0
+        for case in sorted(merged.iterdir(), key=lambda case: (case.stat().st_size, case.name))[:KEPT_CASES]:
+            size += case.stat().st_size
+            if size <= KEPT_BYTES:
+                shutil.copy(case, self.cases / case.name[:12])
+
+    def _fuzzer(self, *arguments: str) -> tuple[int, str]:
+        run = subprocess.run(
+            [*self._inside, *arguments],
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        return run.returncode, run.stdout.decode("utf-8", "replace")
 
 
-def _keep(target: str, inside: list[str], corpus: Path, sanitized: bool) -> None:
-    merged = corpus.with_name(f"{target}.merged")
-    shutil.rmtree(merged, ignore_errors=True)
-    merged.mkdir()
-    subprocess.run(
-        [*inside, "-merge=1", *LIMITS, str(merged), str(CASES / target), str(corpus)],
-        env=_environment(sanitized),
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
-    shutil.rmtree(CASES / target)
-    (CASES / target).mkdir()
-    size = 0
-    for case in sorted(merged.iterdir(), key=lambda case: (case.stat().st_size, case.name))[:KEPT_CASES]:
-        size += case.stat().st_size
-        if size <= KEPT_BYTES:
-            shutil.copy(case, CASES / target / case.name[:12])
+def _cpu_seconds() -> float:
+    """Of the processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _environment(sanitized: bool) -> dict[str, str]:

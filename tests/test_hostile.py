@@ -337,6 +337,18 @@ assert model.report.tokens == 1_000_000 and 10 <= model.report.lines <= 12, mode
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "line")], check=True)
 
 
+def test_xz_that_asks_for_gigabytes_is_refused(tmp_path: Path) -> None:
+    small = lzma.compress(b"a text\n" * 100)
+    # The size of the dictionary, in the header of the block, and its checksum, made those of a gigabyte.
+    begin, size = 12, (small[12] + 1) * 4
+    block = bytearray(small[begin : begin + size - 4])
+    block[block.index(b"\x21\x01") + 2] = 36
+    bomb = small[:begin] + bytes(block) + zlib.crc32(block).to_bytes(4, "little") + small[begin + size :]
+    (tmp_path / "a.xz").write_bytes(bomb)
+    with pytest.raises(CorpusError, match="Memory usage limit exceeded"):
+        read_whole(tmp_path / "a.xz")
+
+
 def test_a_dump_whose_page_never_ends_is_refused(tmp_path: Path) -> None:
     from posvec.wikipedia import _events
 

@@ -9,10 +9,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from posvec.cache import writing_to
 from posvec.errors import DownloadError, PosvecError
+from posvec.files import decompressed
 
 LIMIT = 2 << 30
 """Bytes that an archive may unpack to."""
@@ -60,7 +61,8 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                     with zipped.open(info) as stream:
                         yield info.filename, stream
         return
-    with tarfile.open(archive) as tarred:  # compressed in any way, or not at all
+    # Compressed in any way, or not at all. Not decompressed by tarfile, which takes as much memory as a file asks for.
+    with archive.open("rb") as raw, _open_tar(_Stream(decompressed(raw))) as tarred:
         for member in tarred:
             if member.isfile():
                 content = tarred.extractfile(member)
@@ -68,6 +70,23 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield member.name, content
             elif not member.isdir():
                 raise DownloadError(f"{archive} has a link or device in it, {member.name}; it was not used")
+
+
+def _open_tar(stream: Any) -> tarfile.TarFile:
+    return tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK)
+
+
+class _Stream:
+    """Blocks as a file that is read once, as far as tarfile asks."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._held = blocks, b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._held) < size and (block := next(self._blocks, b"")):
+            self._held += block
+        taken, self._held = self._held[:size], self._held[size:]
+        return taken
 
 
 def _inside(folder: Path, name: str, archive: Path) -> Path:

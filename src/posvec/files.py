@@ -86,10 +86,17 @@ def is_compressed(path: Path) -> bool:
 def read_blocks(path: Path, report: Callable[[int], None]) -> Iterator[bytes]:
     """The bytes of a file, decompressed by its ending; ``report`` hears how many bytes of the file itself were read."""
     with reading(path), path.open("rb") as raw:
-        for block in _decompressed(path, raw):
+        for block in _decompressed(path.suffix.lower(), raw):
             report(raw.tell() if raw.seekable() else 0)
             if block:
                 yield block
+
+
+def decompressed(raw: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of an open file, decompressed if it begins as a compressed one does, whatever it is called."""
+    start = raw.read(8)
+    raw.seek(0)
+    return _decompressed(next((ending for magic, ending in _MAGIC.items() if start.startswith(magic)), ""), raw)
 
 
 def read_lines(path: Path, begin: int, end: int) -> Iterator[bytes]:
@@ -208,8 +215,8 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _decompressed(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
-    decompressor = _DECOMPRESSORS.get(path.suffix.lower())
+def _decompressed(ending: str, raw: IO[bytes]) -> Iterator[bytes]:
+    decompressor = _DECOMPRESSORS.get(ending)
     if decompressor is None:
         while block := raw.read(BLOCK):
             yield block
@@ -283,6 +290,8 @@ def _zstandard() -> Any:
 _DECOMPRESSORS: dict[str, _Decompressor] = {
     ".gz": (lambda: zlib.decompressobj(wbits=31), gzip_pieces),
     ".bz2": (bz2.BZ2Decompressor, _pieces),
-    ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), _pieces),
-    ".zst": (_zstandard, _zstandard_pieces),
+    # What it may hold of the text behind it is said by the file, up to 4 GB; xz -9 needs a quarter of this.
+    ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28), _pieces),
+    ".zst": (_zstandard, _zstandard_pieces),  # at most 128 MB
 }
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
