@@ -27,7 +27,7 @@ LIMITS = ["-timeout=1800", "-rss_limit_mb=2000", "-malloc_limit_mb=300", f"-max_
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "--inside":
-        _fuzz(sys.argv[2], sys.argv[3:])
+        _fuzz(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("target")
@@ -65,7 +65,10 @@ class Campaign:
         self.cases = CASES / target
         for folder in (self.corpus, self.found, self.cases):
             folder.mkdir(parents=True, exist_ok=True)
-        self._inside = [str(python), str(HERE / "fuzz.py"), "--inside", target, *LIMITS]
+        # A program that can be started by its name alone, which libFuzzer does to merge.
+        self._inside = self.found / "fuzz.sh"
+        self._inside.write_text(f'#!/bin/sh\nexec "{python}" "{HERE / "fuzz.py"}" --inside {target} "$0" "$@"\n')
+        self._inside.chmod(0o755)
         self._environment = _environment(sanitized)
 
     def run(self, seconds: int) -> int:
@@ -102,7 +105,7 @@ class Campaign:
 
     def _fuzzer(self, *arguments: str) -> tuple[int, str]:
         run = subprocess.run(
-            [*self._inside, *arguments],
+            [self._inside, *LIMITS, *arguments],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -126,7 +129,7 @@ def _environment(sanitized: bool) -> dict[str, str]:
     return {**os.environ, **options, "LD_PRELOAD": str(Path(atheris.path()) / "asan_with_fuzzer.so")}
 
 
-def _fuzz(name: str, arguments: list[str]) -> None:
+def _fuzz(name: str, program: str, *arguments: str) -> None:
     """In a process of its own: libFuzzer ends the one that it runs in."""
     import atheris
 
@@ -136,7 +139,7 @@ def _fuzz(name: str, arguments: list[str]) -> None:
     if corpora := [argument for argument in arguments if not argument.startswith("-")]:
         for number, seed in enumerate(target.seeds()):
             Path(corpora[-1 if "-merge=1" in arguments else 0], f"seed-{number}").write_bytes(seed)
-    atheris.Setup([sys.argv[0], *arguments], lambda data: refused_or_right(target, data))
+    atheris.Setup([program, *arguments], lambda data: refused_or_right(target, data))
     atheris.Fuzz()
 
 
