@@ -272,8 +272,9 @@ def _remove_unlisted(path: Path, names: set[str]) -> None:
 def _read_manifest(path: Path) -> dict[str, Any]:
     """What ``config.json`` says, if it is one of posvec's."""
     file = path / _MANIFEST
-    if file.exists() and not (file.is_file() and _is_inside(path, file)):
-        raise _damaged(file, "it is no file, or a link to elsewhere")
+    with contextlib.suppress(OSError):  # which reading it will tell
+        if file.exists() and not (file.is_file() and _is_inside(path, file)):
+            raise _damaged(file, "it is no file, or a link to elsewhere")
     try:
         manifest = json.loads(file.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
