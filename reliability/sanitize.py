@@ -37,7 +37,8 @@ def main() -> None:
         python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=plain)
     if options.sanitizer == "thread" and (wrong := _races_wrongly_told(python)):
         sys.exit(wrong)
-    command = ["-m", "pytest", "-p", "no:cacheprovider", *others, *tests]
+    # The report of a finding is written by no Python: not to be captured, for it would be lost with the process.
+    command = ["-m", "pytest", "-p", "no:cacheprovider", "--capture=sys", *others, *tests]
     sys.exit(_run(options.sanitizer, python, *command).returncode)
 
 
