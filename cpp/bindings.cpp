@@ -174,8 +174,8 @@ template <class Real> class Trainer {
     const Level &level;
 };
 
-// means[w] = mean of the rows of word w, for words begin .. end - 1. The table may be a view of wider rows, and begin at
-// any byte, as that of a file of fastText does.
+// means[w] = mean of the rows of word w, for words begin .. end - 1. The table may be a view of wider rows, and begin
+// at any byte, as that of a file of fastText does.
 void mean_rows(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> table, Ids<std::uint64_t> row_begin,
                Ids<std::uint32_t> rows, std::size_t begin, std::size_t end, Array<float, 2> means) {
     require(table.stride(1) == 1 && means.shape(1) == table.shape(1), "tables differ in their number of features");
@@ -190,8 +190,8 @@ void mean_rows(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> table, Ids
         for (std::uint64_t k = from; k < to; k++) {
             require(rows.data()[k] < table.shape(0), "no such row");
             typedef float Anywhere __attribute__((aligned(1), may_alias));
-            const auto *row = reinterpret_cast<const Anywhere *>(table.data()) +
-                              static_cast<std::int64_t>(rows.data()[k]) * table.stride(0);
+            const Anywhere *row = reinterpret_cast<const Anywhere *>(table.data()) +
+                                  static_cast<std::int64_t>(rows.data()[k]) * table.stride(0);
             for (std::size_t j = 0; j < dim; j++) mean[j] += row[j];
         }
         const float share = 1.0f / static_cast<float>(to - from);

@@ -53,6 +53,8 @@ def refused_or_right(target: Target, data: bytes) -> None:
     """Raises what is wrong with the parser, if anything is."""
     folder = _folder()
     begun = time.process_time()
+    if not tracemalloc.is_tracing():
+        tracemalloc.start()
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
@@ -76,7 +78,6 @@ def _folder() -> Path:
     """An empty folder in memory, one for all inputs; what is made once for all of them is made before."""
     for name in ("word", "whitespace"):
         get_tokenizer(name).split("ΑΣ".encode())
-    tracemalloc.start()
     folder = tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

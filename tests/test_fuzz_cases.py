@@ -1,6 +1,8 @@
 """Inputs that fuzzing kept, because they reach what others do not: each is refused in one sentence, or read rightly."""
 
 import sys
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,12 @@ RELIABILITY = Path(__file__).parent.parent / "reliability"
 sys.path.insert(0, str(RELIABILITY))
 
 import targets  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _others_are_not_traced() -> Iterator[None]:
+    yield
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", targets.TARGETS)
