@@ -135,6 +135,7 @@ def _fuzz(name: str, program: str, *arguments: str) -> None:
 
     with atheris.instrument_imports(include=["posvec", "wikitextparser"], enable_loader_override=False):
         import wikitextparser  # noqa: F401 (imported only by those who need it)
+
         from targets import TARGETS, refused_or_right
     target = TARGETS[name]
     if corpora := [argument for argument in arguments if not argument.startswith("-")]:
