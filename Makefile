@@ -1,4 +1,4 @@
-# make test · make test-browser · make demo · make lint · make bench · make pins · make audit · make compat: each sets up
+# make test · test-browser · demo · lint · bench · pins · audit · compat · sanitize: each sets up
 # what it needs in .venv, on a fresh machine too. PINNED=1 installs the versions of requirements/ci.txt, by their hashes.
 
 PYTHON ?= python3
@@ -16,8 +16,7 @@ SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi s
 
 PINS := requirements/ci.txt
 
-.PHONY: test test-browser demo lint format bench pins audit compat clean
-.PHONY: test test-browser demo lint format bench sanitize clean
+.PHONY: test test-browser demo lint format bench pins audit compat sanitize clean
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
