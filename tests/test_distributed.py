@@ -253,6 +253,7 @@ def test_a_driver_that_is_killed_is_resumed_from_its_checkpoint(cluster, varied,
         time.sleep(0.05)
     assert driver.poll() is None, driver.communicate()[1].decode()
     os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
     state = Model.load(tmp_path / "model", verify=True).state
     assert state is not None
     assert 0 < state.words < 30 * 60_000
