@@ -25,7 +25,7 @@ _PATH = click.Path(path_type=Path)
     type=click.Choice(["small", "medium", "full"]),
     default="small",
     show_default=True,
-    help="small: about an hour on two cores; medium: a night on a workstation; full: the paper's setting",
+    help="small: about an hour and a half on two cores; medium: a night on a workstation; full: the paper's setting",
 )
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="settings of all models  [posvec; full: as-run]")
 @click.option("--seeds", type=click.IntRange(min=1), help="how often everything is trained anew  [3]")

@@ -62,7 +62,7 @@ SCALES = {
     for scale in (
         Scale(
             "small",
-            "about an hour on two cores",
+            "about an hour and a half on two cores",
             seeds=3,
             preset="posvec",
             words={"main": 100_000_000, "sweep": 4_000_000},
