@@ -169,7 +169,7 @@ EXPERIMENTS = (
         "Training times and accuracy",
         "Table 1, training times",
         "The models at the paper's window sizes and numbers of positional features. Seconds are by the clock, CPU "
-        "seconds those of all cores, which other work on the machine changes less; the paper's times are of 2.4 billion "
+        "seconds those of all cores, which other work on the machine changes less; the paper's are of 2.4 billion "
         "words on 8 cores. Accuracy is of word analogies by 3CosAdd among the 200,000 most frequent words; the paper "
         "has none of these models but in its figures.",
         _main("subword", "positional", "constrained", "general"),
