@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 
+from posvec import Model
 from posvec.explorer.application import listen, server_settings
 from posvec.explorer.opened import OpenedModel, open_models
 from reporting import RESULTS, commit, cpu
@@ -59,7 +60,7 @@ def measure(models: dict[str, OpenedModel], port: int, rounds: int) -> dict[str,
     times: dict[str, dict[str, list[float]]] = {name: {} for name in models}
     for turn in range(rounds + 1):
         for name, opened in models.items():
-            for path, parameters in questions(opened, draw).items():
+            for path, parameters in questions(opened.model, draw).items():
                 begin = time.perf_counter()
                 connection.request("GET", f"/api/{path}?{urlencode({'model': name, **parameters})}")
                 response = connection.getresponse()
@@ -72,9 +73,9 @@ def measure(models: dict[str, OpenedModel], port: int, rounds: int) -> dict[str,
     return times
 
 
-def questions(opened: OpenedModel, draw: random.Random) -> dict[str, dict[str, str]]:
+def questions(model: Model, draw: random.Random) -> dict[str, dict[str, str]]:
     """The calls that the pages make, about words that are drawn."""
-    a, b, c, d = draw.sample(opened.model.vocabulary.words[:20_000], 4)
+    a, b, c, d = draw.sample(model.vocabulary.words[:20_000], 4)
     sentence = f"{a} {b} [MASK] {c} {d}"
     positional = {"positions": {}, "clusters": {}, "context-words": {}, "examples": {}}
     return {
@@ -82,7 +83,7 @@ def questions(opened: OpenedModel, draw: random.Random) -> dict[str, dict[str, s
         "model": {},
         "masked": {"sentence": sentence},
         "explanation": {"sentence": sentence, "word": a},
-        **(positional if opened.model.config.model.positional_dim else {}),
+        **(positional if model.config.model.positional_dim else {}),
         "word": {"word": a},
         "neighbors": {"word": a},
         "similarity": {"one": a, "other": b},

@@ -103,9 +103,9 @@ class Workers:
         self.seconds_waited += time.monotonic() - started - sum(step.seconds for step in steps) / self.size
         return steps
 
-    def share_out(self, first: int, end: int) -> list[int]:
-        """Which of the stretches ``first`` to ``end - 1`` each worker trains in the next round, as bounds."""
-        if first < self.alone:
+    def share_out(self, first: int, end: int, held_out: bool) -> list[int]:
+        """Which of the stretches ``first`` to ``end - 1`` each worker trains or scores in the next round, as bounds."""
+        if first < self.alone and not held_out:
             return [first, *[min(end, self.alone, first + self.stretches)] * self.size]
         end = min(end, first + self.size * self.stretches)
         return [first + (end - first) * i // self.size for i in range(self.size + 1)]
@@ -223,7 +223,7 @@ class Rounds(Work):
 
     def _round(self) -> Result:
         workers = self._workers
-        bounds = workers.share_out(self.next, self.end)
+        bounds = workers.share_out(self.next, self.end, self.held_out)
         steps = workers.score(bounds) if self.held_out else workers.train(bounds)
         result = total([(step.words, step.masked_words, step.loss) for step in steps])
         self.next = bounds[-1]
