@@ -20,6 +20,7 @@ import numpy as np
 
 from machine import OWN_CORES, probed
 from posvec import Config, Model, make_config
+from posvec.tables import PAD
 from reporting import HERE, RESULTS, made_by, spread, table, write
 from trainers import PosvecTrainer, Sample
 
@@ -39,15 +40,16 @@ MEASURES = {
 class Moved(NamedTuple):
     """What training must move at least."""
 
-    order: np.ndarray  # rows of the input table and, behind it, of the output table
+    order: np.ndarray  # rows of the input table and, behind it, of the output table, which count as two each
     input_rows: float  # per masked word
     output_rows: float
     kept: float  # masked words per word of the text
-    row_bytes: int
+    input_bytes: int  # of a row
+    output_bytes: int
 
     @property
     def bytes_per_masked_word(self) -> float:
-        return 2 * self.row_bytes * (self.input_rows + self.output_rows)
+        return 2 * (self.input_rows * self.input_bytes + self.output_rows * self.output_bytes)
 
     @property
     def bytes_per_word(self) -> float:
@@ -86,8 +88,9 @@ def main() -> None:
             for threads in THREADS
         }
         moved["subword"].order.tofile(folder / "order.u32")
-        rows = base.rows.table_rows + len(base.vocabulary)
-        command = [program, str(rows), str(moved["subword"].row_bytes), str(SECONDS), folder / "order.u32"]
+        rows = base.rows.table_rows + 2 * len(base.vocabulary)
+        row_bytes = whole_lines(moved["subword"].input_bytes)
+        command = [program, str(rows), str(row_bytes), str(SECONDS), folder / "order.u32"]
         rounds = []
         for number in range(arguments.rounds):
             rounds.append(measured(command, trainers, sample.words))
@@ -122,9 +125,22 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
         if enters:
             order.append(rows[begin[word] : begin[word + 1]])
             input_rows += len(order[-1])
-        order.append(np.append(others, word) + outputs)
-    row_bytes = base.trained_tables()[0].strides[0]
-    return Moved(np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept, row_bytes)
+        firsts = outputs + 2 * np.append(others, word)
+        order.append(np.column_stack([firsts, firsts + 1]).ravel())
+    wide, narrow = padded(config.model.positional_dim), padded(config.model.dim) - padded(config.model.positional_dim)
+    return Moved(
+        np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept,
+        4 * wide + 2 * narrow, 4 * (wide + narrow),
+    )  # fmt: skip
+
+
+def padded(features: int) -> int:
+    return -(-features // PAD) * PAD
+
+
+def whole_lines(size: int) -> int:
+    """Bytes of the cache lines that so many bytes take."""
+    return -(-size // 64) * 64
 
 
 def at_hand(words: np.ndarray, distance: int) -> np.ndarray:
@@ -149,13 +165,13 @@ def measured(command: list[object], trainers: dict[tuple[str, int], PosvecTraine
 
 def report(rounds: list[Round], moved: dict[str, Moved], rows: int, arguments: argparse.Namespace) -> str:
     command = f"python benchmarks/roofline.py TOKENIZED_TEXT --rounds {arguments.rounds} --every {arguments.every}"
-    first = moved["subword"]
+    row_bytes = whole_lines(moved["subword"].input_bytes)
     return f"""# How near training comes to the limits of memory
 
 ## What the machine does
 
-GB/s, bytes read and bytes written both counted, in a table of {rows:,} rows of {first.row_bytes:,} bytes
-({rows * first.row_bytes / 1e9:.2f} GB) in pages of 2 MB; rows are fetched ahead. Median (lowest–highest) of the rounds
+GB/s, bytes read and bytes written both counted, in a table of {rows:,} rows of {row_bytes:,} bytes
+({rows * row_bytes / 1e9:.2f} GB) in pages of 2 MB; rows are fetched ahead. Median (lowest–highest) of the rounds
 in which two threads had a core each before and after (machine.py), and of all {len(rounds)}.
 
 {bandwidths(rounds)}
@@ -165,8 +181,9 @@ in which two threads had a core each before and after (machine.py), and of all {
 A word's input rows are read when it comes near a masked word and written when it goes, unless it is near already
 (within the window of 2c words and the micro-batch of {MICRO_BATCH}). A masked word's own output row is read and
 written, and a negative's, which serves {make_config().training.negative_reuse} masked words, as if it stayed in the
-cache meanwhile. Positional vectors never leave the cache. So a masked word moves at least 2 × row bytes × (input rows +
-output rows), and a word of the text that times the share of words that are kept:
+cache meanwhile. Positional vectors never leave the cache. Features of input rows take 2 bytes each, positional ones and
+those of output rows 4. So a masked word moves at least 2 × (input rows × their bytes + output rows × theirs), and a
+word of the text that times the share of words that are kept:
 
 {needs(moved)}
 

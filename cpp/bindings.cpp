@@ -5,7 +5,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -85,6 +87,7 @@ template <class Real> class Workspace {
         s.masked_error = masked_error.reserve(positional);
         s.scores = scores.reserve(1 + options.negatives);
         s.output_rows = output_rows.reserve(1 + options.negatives);
+        s.steps = steps.reserve(kRoundings * stride);
         s.slots = static_cast<std::uint32_t>(here);
         s.slot = slot.reserve(stretch.word.size());
         s.slot_word = slot_word.reserve(here);
@@ -98,6 +101,7 @@ template <class Real> class Workspace {
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
         positions_before, mask, masked_error, scores;
     Buffer<Real *> output_rows;
+    Buffer<Narrow> steps;
     Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
 };
 
@@ -108,7 +112,8 @@ template <class Real> class Trainer {
             Ids<std::uint32_t> rows, Ids<float> keep, Ids<float> alias_probability, Ids<std::uint32_t> alias,
             const Options &options, const std::string &cpu)
         : input(input), output(output), positional(positional), row_begin(row_begin), rows(rows), keep(keep),
-          alias_probability(alias_probability), alias(alias), options(options), level(choose_level(cpu)) {
+          alias_probability(alias_probability), alias(alias), options(options), shape(options),
+          level(choose_level(cpu)) {
         const std::size_t words = output.shape(0), stride = padded(options.dim);
         require(words > 0 && words < (std::size_t(1) << 32) - 1, "output_vectors: no words, or too many");
         require(input.shape(1) == stride && output.shape(1) == stride, "vectors are not padded to a multiple of 16");
@@ -127,6 +132,7 @@ template <class Real> class Trainer {
             require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
         for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
+        require(!options.narrow || std::is_same_v<Real, float>, "narrow rows are of float32 tables");
         require(options.window > 0 && options.negative_reuse > 0, "window and negative_reuse must be positive");
     }
 
@@ -145,6 +151,44 @@ template <class Real> class Trainer {
 
     std::uint32_t negatives() const { return options.negatives; }
 
+    // From pack to unpack, the input table's memory holds rows of a RowShape, as the kernel trains them. A packed row
+    // is no longer than the row was, so that rows are packed from the first and unpacked from the last, in place.
+    void pack() {
+        nb::gil_scoped_release release;
+        for (std::size_t r = 0; shape.wide < stride() && r < input.shape(0); r++) {
+            const Real *row = input.data() + r * stride();
+            unsigned char *packed = bytes() + r * shape.bytes;
+            std::memmove(packed, row, shape.wide * sizeof(Real));
+            Narrow units[kPad];
+            for (std::size_t j = shape.wide; j < stride(); j += kPad) {
+                for (std::size_t k = 0; k < kPad; k++) {
+                    const float value = std::clamp(static_cast<float>(row[j + k]) / kUnit, -kMostUnits, kMostUnits);
+                    units[narrow_place(k)] = static_cast<Narrow>(static_cast<int>(value + (value < 0 ? -0.5f : 0.5f)));
+                }
+                std::memcpy(packed + narrow_begin(j), units, sizeof units);
+            }
+        }
+    }
+
+    void unpack() const { unpack_into(input); }
+
+    // Into another table, while training goes on.
+    void unpack_into(Array<Real, 2> table) const {
+        require(table.shape(0) == input.shape(0) && table.shape(1) == stride(), "tables differ in shape");
+        nb::gil_scoped_release release;
+        for (std::size_t r = shape.wide < stride() ? input.shape(0) : 0; r-- > 0;) {
+            Real *row = table.data() + r * stride();
+            const unsigned char *packed = bytes() + r * shape.bytes;
+            Narrow units[kPad];
+            for (std::size_t j = stride(); j > shape.wide;) {
+                j -= kPad;
+                std::memcpy(units, packed + narrow_begin(j), sizeof units);
+                for (std::size_t k = 0; k < kPad; k++) row[j + k] = static_cast<Real>(units[narrow_place(k)]) * kUnit;
+            }
+            std::memmove(row, packed, shape.wide * sizeof(Real));
+        }
+    }
+
     // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
     std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
                                                            Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -154,7 +198,7 @@ template <class Real> class Trainer {
         nb::gil_scoped_release release;
         draw(work, ids, lines, begin, end, seed, validation, held_out, first_line);
         const Scratch<Real> scratch = work.scratch(options, static_cast<std::uint32_t>(output.shape(0)));
-        const Tables<Real> tables{input.data(), output.data(), positional.data(), positional.shape(1)};
+        const Tables<Real> tables{bytes(), output.data(), positional.data(), positional.shape(1)};
         TrainFunction<Real> function;
         if constexpr (std::is_same_v<Real, float>)
             function = level.train_float;
@@ -165,12 +209,22 @@ template <class Real> class Trainer {
     }
 
   private:
+    unsigned char *bytes() const { return reinterpret_cast<unsigned char *>(input.data()); }
+
+    std::size_t stride() const { return input.shape(1); }
+
+    // Where in a packed row feature j and those behind it lie.
+    std::size_t narrow_begin(std::size_t j) const {
+        return shape.wide * sizeof(Real) + (j - shape.wide) * sizeof(Narrow);
+    }
+
     Array<Real, 2> input, output, positional;
     Ids<std::uint64_t> row_begin;
     Ids<std::uint32_t> rows;
     Ids<float> keep, alias_probability;
     Ids<std::uint32_t> alias;
     Options options;
+    RowShape<Real> shape;
     const Level &level;
 };
 
@@ -224,6 +278,9 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
              nb::arg("input").noconvert(), nb::arg("output").noconvert(), nb::arg("positional").noconvert(),
              nb::arg("row_begin"), nb::arg("rows"), nb::arg("keep"), nb::arg("alias_probability"), nb::arg("alias"),
              nb::arg("options"), nb::arg("cpu") = "")
+        .def("pack", &Trainer<Real>::pack)
+        .def("unpack", &Trainer<Real>::unpack)
+        .def("unpack_into", &Trainer<Real>::unpack_into, nb::arg("table").noconvert())
         .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
              nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false,
              nb::arg("first_line") = 0)
@@ -264,7 +321,8 @@ NB_MODULE(_kernel, m) {
         .def_rw("train_positions", &Options::train_positions)
         .def_rw("shrink", &Options::shrink)
         .def_rw("text_positions", &Options::text_positions)
-        .def_rw("score_limit", &Options::score_limit);
+        .def_rw("score_limit", &Options::score_limit)
+        .def_rw("narrow", &Options::narrow);
     bind_trainer<float>(m, "Trainer", "Workspace");
     bind_trainer<double>(m, "DoubleTrainer", "DoubleWorkspace");
     m.def("mean_rows", &mean_rows, nb::arg("table"), nb::arg("row_begin"), nb::arg("rows"), nb::arg("begin"),

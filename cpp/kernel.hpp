@@ -23,11 +23,14 @@
 //     leave     rows of m += (X[m] - its copy) / R_m
 //
 // reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
-// part under a weight of 1 that is never trained, so that no loop has a ragged end.
+// part under a weight of 1 that is never trained, so that no loop has a ragged end. Rows of the input table may be
+// narrow (problem.hpp); all that is computed with is wide.
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
+#include "narrow.hpp"
 #include "problem.hpp"
 #include "simd.hpp"
 
@@ -38,7 +41,8 @@ template <class Real> class Trainer {
     Trainer(const Tables<Real> &tables, const WordRows &rows, const Draws &draws, const Options &options, double lr,
             const Scratch<Real> &scratch)
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
-          stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional) {}
+          stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional),
+          shape(options), rounding(draws.seed) {}
 
     Done train() {
         prepare_positions();
@@ -115,8 +119,11 @@ template <class Real> class Trainer {
         s.row_counts[slot] = static_cast<Real>(count);
         s.row_shares[slot] = 1 / s.row_counts[slot];
         clear(sum, stride);
-        in_groups<8>(count,
-                     [&]<int T>(std::size_t k) { add_rows<T>(sum, tables.input, rows.rows + begin + k, stride); });
+        in_groups<8>(count, [&]<int T>(std::size_t k) {
+            const auto from = inputs<T>(rows.rows + begin + k);
+            add_rows(sum, from.wide, shape.wide);
+            if constexpr (can_be_narrow) add_narrow_rows(sum + shape.wide, from.narrow, stride - shape.wide);
+        });
         copy(s.sums_before + slot * stride, sum, stride);
     }
 
@@ -125,22 +132,28 @@ template <class Real> class Trainer {
         subtract(owed, s.sums_before + slot * stride, stride);
         scale(owed, s.row_shares[slot], stride);
         const std::uint64_t begin = rows.begin[s.slot_word[slot]], count = rows.begin[s.slot_word[slot] + 1] - begin;
-        in_groups<4>(count,
-                     [&]<int T>(std::size_t k) { add_to_rows<T>(tables.input, rows.rows + begin + k, owed, stride); });
+        if constexpr (can_be_narrow) rounding.round(s.steps, owed + shape.wide, stride - shape.wide);
+        in_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
+            const auto to = inputs<T>(rows.rows + begin + k);
+            add_to_rows(to.wide, owed, shape.wide);
+            if constexpr (can_be_narrow) add_to_narrow_rows(to.narrow, s.steps, stride - shape.wide);
+        });
     }
 
     // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to
     // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away.
     void plan_fetches(std::uint32_t t, std::uint32_t steps_left) {
-        fetches.restart();
+        output_fetches.restart();
+        input_fetches.restart();
         if (const std::uint32_t next = t + kOutputsAhead; next < draws.size) {
-            fetches.add(output(draws.word[next]));
-            for (std::uint32_t k = 0; k < options.negatives; k++) fetches.add(output(negatives_of(next)[k]));
+            output_fetches.add(output(draws.word[next]));
+            for (std::uint32_t k = 0; k < options.negatives; k++) output_fetches.add(output(negatives_of(next)[k]));
         }
         for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
             prefetch_row_list(entering.begin);
             const std::uint32_t word = draws.word[entering.begin];
-            for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) fetches.add(input(rows.rows[k]));
+            for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++)
+                input_fetches.add(input(rows.rows[k]));
         }
     }
 
@@ -294,9 +307,11 @@ template <class Real> class Trainer {
         const Real *const context = s.context, *row[T];
         for (int i = 0; i < T; i++) row[i] = s.output_rows[k + i];
         Vec<Real> sum[T] = {};
-        const auto ahead = fetches.take_half();
+        const auto outputs_ahead = output_fetches.take_half();
+        const auto inputs_ahead = input_fetches.take_half();
         for (std::size_t line = 0, end = stride; line < end; line += kPad) {
-            ahead.fetch(line);
+            outputs_ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
+            inputs_ahead.fetch(line / kPad * input_step, input_step);
             for (std::size_t j = line; j < line + kPad; j += lanes)
                 for (int i = 0; i < T; i++) sum[i] += load(context + j) * load_shared(row[i] + j);
         }
@@ -331,9 +346,11 @@ template <class Real> class Trainer {
             row[i] = s.output_rows[k + i];
             g[i] = Vec<Real>{} + s.scores[k + i];
         }
-        const auto ahead = fetches.take_rest();
+        const auto outputs_ahead = output_fetches.take_rest();
+        const auto inputs_ahead = input_fetches.take_rest();
         for (std::size_t line = 0, end = stride; line < end; line += kPad) {
-            ahead.fetch(line);
+            outputs_ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
+            inputs_ahead.fetch(line / kPad * input_step, input_step);
             for (std::size_t j = line; j < line + kPad; j += lanes) {
                 Vec<Real> e = load(error + j);
                 const Vec<Real> u = load(context + j);
@@ -380,9 +397,24 @@ template <class Real> class Trainer {
                            s.positions[p * positional + j] - s.positions_before[p * positional + j]);
     }
 
-    Real *input(std::uint32_t row) const { return tables.input + row * stride; }
+    template <int T> struct Inputs {
+        Rows<Real, T> wide;
+        Rows<Narrow, T> narrow;
+    };
+
+    template <int T> Inputs<T> inputs(const std::uint32_t *row) const {
+        Inputs<T> all;
+        for (int i = 0; i < T; i++) {
+            all.wide.row[i] = reinterpret_cast<Real *>(input(row[i]));
+            all.narrow.row[i] = reinterpret_cast<Narrow *>(all.wide.row[i] + shape.wide);
+        }
+        return all;
+    }
+
+    unsigned char *input(std::uint32_t row) const { return tables.input + row * shape.bytes; }
     Real *output(std::uint32_t word) const { return tables.output + word * stride; }
 
+    static constexpr bool can_be_narrow = std::is_same_v<Real, float>;
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
@@ -397,10 +429,13 @@ template <class Real> class Trainer {
     const std::size_t stride;      // padded(D)
     const std::size_t positional;  // padded(D'), the features that are weighted by position
     const std::size_t plain;       // the others
+    const RowShape<Real> shape;    // of the input table
     std::uint32_t left = 0, entered = 0;
     std::uint32_t free_slots = 0;
     Range entering;  // words whose rows are still to be fetched
-    Fetches<Real> fetches;
+    Fetches output_fetches, input_fetches;
+    const std::size_t input_step = shape.bytes * kPad / stride;  // bytes of a row that are fetched at a time
+    Rounding rounding;
     double likelihood = 1;
     Done done;
 };

@@ -1,5 +1,5 @@
-// What the training step works on, as plain pointers: shared by every instruction-set level, so nothing here has code
-// that a compiler could emit for the wrong machine.
+// What the training step works on, as plain pointers: shared by every instruction-set level, so that nothing here has
+// code that a compiler could emit for the wrong machine: all functions are inlined always.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ constexpr std::size_t kPad = 16;
 // fewer the prefix sums.
 constexpr std::uint32_t kMicroBatch = 8;
 
-constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
+[[gnu::always_inline]] constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 struct Options {
     std::uint32_t dim = 0;             // D
@@ -29,13 +29,42 @@ struct Options {
     bool shrink = true;           // window drawn from 1..c
     bool text_positions = false;  // positions of the text rather than of the kept words
     double score_limit = 0;       // scores beyond it give no update; 0: no limit
+    bool narrow = false;          // plain features of the input table are kept in 16 bits while it is trained
 };
+
+// Most of what training moves through memory are rows of the input table. Narrow ones are half as long: plain features
+// are whole multiples of a unit, within +-16. Positional features stay wide: where a positional vector is next to 0,
+// so are the steps, and rounding would drown them.
+using Narrow = std::int16_t;
+constexpr float kUnit = 1.0f / 2048;
+constexpr float kMostUnits = 32767;
+
+// A row of the input table in memory: `wide` numbers, then the others of padded(D), narrow ones.
+template <class Real> struct RowShape {
+    std::size_t wide, bytes;
+
+    [[gnu::always_inline]] explicit RowShape(const Options &options)
+        : wide(padded(options.narrow ? options.positional_dim : options.dim)),
+          bytes(wide * sizeof(Real) + (padded(options.dim) - wide) * sizeof(Narrow)) {
+        if (wide) bytes = (bytes + 63) / 64 * 64;  // wide numbers begin at multiples of 64 bytes
+    }
+};
+
+// Of kPad narrow numbers, the k-th of the first and of the second half lie in the lower and the upper half of 32 bits:
+// shifts take them apart, where neighbours would have to be shuffled.
+[[gnu::always_inline]] constexpr std::size_t narrow_place(std::size_t k) {
+    return k < kPad / 2 ? 2 * k : 2 * k + 1 - kPad;
+}
+
+// Steps smaller than a unit must not get lost: each is rounded up as often as its fraction says. A word's rows are all
+// owed the same step; they take turns with this many roundings of it, which add up to it more closely than one would.
+constexpr std::size_t kRoundings = 4;
 
 // The parameters, shared by all threads and updated without locks.
 template <class Real> struct Tables {
-    Real *input;       // (rows, padded(D)): words, then n-gram buckets
-    Real *output;      // (words, padded(D))
-    Real *positional;  // (2c, D'), rows `positional_stride` apart
+    unsigned char *input;  // (rows, of a RowShape): words, then n-gram buckets
+    Real *output;          // (words, padded(D))
+    Real *positional;      // (2c, D'), rows `positional_stride` apart
     std::size_t positional_stride;
 };
 
@@ -55,6 +84,7 @@ struct Draws {
     const std::uint32_t *last;
     const std::uint32_t *needed;     // (size + 1): the first word in the context of any masked word from t on
     const std::uint32_t *negatives;  // (size, options.negatives)
+    std::uint64_t seed;              // of how steps are rounded
 };
 
 // Working memory of one thread; every real buffer is aligned to 64 bytes.
@@ -74,6 +104,7 @@ template <class Real> struct Scratch {
     Real *masked_error;         // (padded(D'))
     Real *scores;               // (1 + negatives), then the steps g
     Real **output_rows;         // (1 + negatives)
+    Narrow *steps;              // (kRoundings, padded(D)): roundings of what each row of a word is owed
     std::uint32_t slots;        // as many as there can be words here
     std::uint32_t *slot;        // (draws.size): slot of each kept word that is here
     std::uint32_t *slot_word;   // (slots): its word

@@ -72,6 +72,7 @@ class Stretch {
               const Options &options, const HeldOut &held_out, std::uint64_t seed) {
         Random random(seed);
         tokens = 0;
+        this->seed = seed;
         for (auto *list : {&word, &place, &first, &last, &negatives}) list->clear();
         for (std::uint64_t line = begin_line; line < end_line; line++) {
             if (held_out.skips(line)) continue;
@@ -84,12 +85,14 @@ class Stretch {
     }
 
     Draws draws() const {
-        return {word.size(), word.data(), place.data(), first.data(), last.data(), needed.data(), negatives.data()};
+        return {word.size(), word.data(),   place.data(),     first.data(),
+                last.data(), needed.data(), negatives.data(), seed};
     }
 
     std::vector<std::uint32_t> word, place, first, last, needed, negatives;
 
   private:
+    std::uint64_t seed = 0;
     std::vector<std::uint32_t> pool;
 
     void draw_line(const std::uint32_t *ids, std::size_t length, const Lexicon &lexicon, const Options &options,

@@ -107,25 +107,25 @@ template <int Most, class Body> inline void in_groups(std::size_t count, Body bo
         }(std::make_integer_sequence<int, Most - 1>());
 }
 
-// y += T rows of a table
-template <int T, class Real> inline void add_rows(Real *y, const Real *table, const std::uint32_t *row, std::size_t n) {
-    const Real *rows[T];
-    for (int i = 0; i < T; i++) rows[i] = table + row[i] * n;
+// Some rows, to be worked on together.
+template <class T, int Count> struct Rows {
+    T *row[Count];
+};
+
+// y += all rows
+template <class Real, int T> inline void add_rows(Real *y, const Rows<Real, T> &rows, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
         Vec<Real> total = load(y + j);
-        for (int i = 0; i < T; i++) total += load_shared(rows[i] + j);
+        for (int i = 0; i < T; i++) total += load_shared(rows.row[i] + j);
         store(y + j, total);
     }
 }
 
-// T rows of a table += x; a row may be among them twice
-template <int T, class Real>
-inline void add_to_rows(Real *table, const std::uint32_t *row, const Real *x, std::size_t n) {
-    Real *rows[T];
-    for (int i = 0; i < T; i++) rows[i] = table + row[i] * n;
+// each row += x; a row may be among them twice
+template <class Real, int T> inline void add_to_rows(const Rows<Real, T> &rows, const Real *x, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
         const Vec<Real> value = load(x + j);
-        for (int i = 0; i < T; i++) store_shared(rows[i] + j, load_shared(rows[i] + j) + value);
+        for (int i = 0; i < T; i++) store_shared(rows.row[i] + j, load_shared(rows.row[i] + j) + value);
     }
 }
 
@@ -133,22 +133,24 @@ inline void add_to_rows(Real *table, const std::uint32_t *row, const Real *x, st
 // rows). Not all at once: the queue of fetches is short, and a core that fills it waits. They ride along, a cache line
 // at a time, with passes over rows that are here, so that memory and arithmetic are busy together. They are fetched to
 // be read although they will be written: many more such fetches can be on their way at a time.
-template <class Real> class Fetches {
+class Fetches {
   public:
     struct Passengers {
-        const Real *const *row;
+        const void *const *row;
         std::uint32_t count;
 
-        void fetch(std::size_t feature) const {
+        // The cache line that bytes begin .. begin + size - 1 of each row reach first, if any. Always inlined: to the
+        // compiler, a function that does nothing but fetch does nothing.
+        [[gnu::always_inline]] void fetch(std::size_t begin, std::size_t size) const {
+            if (begin % 64 >= size) return;
             for (std::uint32_t i = 0; i < count; i++)
-                for (std::size_t j = 0; j < kPad; j += 64 / sizeof(Real))
-                    __builtin_prefetch(row[i] + feature + j, 0, 2);
+                __builtin_prefetch(static_cast<const unsigned char *>(row[i]) + begin, 0, 2);
         }
     };
 
     void restart() { size = taken = 0; }
 
-    void add(const Real *a_row) {
+    void add(const void *a_row) {
         if (size < kMost) row[size++] = a_row;
     }
 
@@ -157,7 +159,7 @@ template <class Real> class Fetches {
 
   private:
     static constexpr std::uint32_t kMost = 256;  // rows beyond are read without having been fetched
-    const Real *row[kMost];
+    const void *row[kMost];
     std::uint32_t size = 0, taken = 0;
 
     Passengers take(std::uint32_t count) {

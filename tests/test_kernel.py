@@ -409,6 +409,7 @@ def test_every_option_of_the_kernel_is_set_from_the_configuration():
             window_sampling="fixed",
             positions="text",
             score_limit=1.0,
+            precision="float32",
         )
     )
     same = [name for name in names if getattr(default, name) == getattr(changed, name)]

@@ -58,6 +58,7 @@ class Options:
     shrink: bool
     text_positions: bool
     score_limit: float
+    narrow: bool
     def __init__(self) -> None: ...
 
 class Workspace:
@@ -80,6 +81,9 @@ class Trainer:
         options: Options,
         cpu: str = "",
     ) -> None: ...
+    def pack(self) -> None: ...
+    def unpack(self) -> None: ...
+    def unpack_into(self, table: NDArray[np.float32]) -> None: ...
     def train(
         self,
         workspace: Workspace,

@@ -98,6 +98,10 @@ class TrainingConfig:
     score_limit: float = setting(
         0.0, "an example whose score lies outside +-limit gives no update, as gensim does at 6; 0: no limit"
     )
+    precision: Literal["float32", "fixed16"] = setting(
+        "fixed16",
+        "input vectors while they are trained; fixed16 is faster: plain features in 16 bits, steps of 1/2048 to 16",
+    )
     negative_reuse: int = setting(
         4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
     )
@@ -242,12 +246,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "initializer": "sqrt_normal",
         "final_lr_share": 0.0,
         "negative_reuse": 1,
+        "precision": "float32",
     },
     "as-run": {
         "initializer": "sqrt_normal_as_run",
         "final_lr_share": 0.0,
         "negative_reuse": 1,
         "score_limit": 6.0,
+        "precision": "float32",
     },
     "fasttext": {
         "dim": 100,
@@ -257,6 +263,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "epochs": 5,
         "final_lr_share": 0.0,
         "negative_reuse": 1,
+        "precision": "float32",
     },
     "small": {"dim": 100, "sample": 1e-3, "min_count": 3, "epochs": 10},
 }

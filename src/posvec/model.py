@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +67,9 @@ class Model:
         self.config = config
         self.vocabulary = vocabulary
         self.rows = rows
-        self.input_vectors = input_vectors
+        self._input_vectors = input_vectors
+        self.unpacked: Callable[[], Floats] | None = None
+        """Copies the input vectors while threads train them in a form of their own."""
         self.output_vectors = output_vectors
         self.positional_vectors = positional_vectors
         self.report = report
@@ -128,6 +130,11 @@ class Model:
         return Model(
             self.config, self.vocabulary, self.rows, input_vectors, output_vectors, positional, self.report, self.state
         )
+
+    @property
+    def input_vectors(self) -> Table:
+        """While they are trained in 16 bits (the setting ``precision``), a copy as they are now."""
+        return self.unpacked() if self.unpacked else self._input_vectors
 
     @property
     def has_outputs(self) -> bool:

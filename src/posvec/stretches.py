@@ -18,7 +18,7 @@ from posvec.environment import cpu_level
 from posvec.model import Model
 from posvec.parallel import thread_count
 from posvec.reports import ClusterReport
-from posvec.tables import kernel_view
+from posvec.tables import Floats, kernel_view, padded_table
 
 
 class Text(Protocol):
@@ -95,10 +95,16 @@ class Crew(Protocol):
 class Stretches:
     """The lines of a corpus in stretches, and the model that is trained on them; numbered over all epochs."""
 
-    def __init__(self, model: Model, corpus: Text) -> None:
+    def __init__(self, model: Model, corpus: Text, wide: bool = False) -> None:
+        """``wide``: the input vectors stay readable while they are trained, whatever the setting ``precision``."""
         self.config = model.config
         self.corpus = corpus
+        self._model = model
+        options = kernel_options(self.config)
+        options.narrow &= not wide
+        self._packs = options.narrow
         input_vectors, output_vectors = model.trained_tables()
+        self._shape = input_vectors.shape
         self._trainer = _kernel.Trainer(
             kernel_view(input_vectors),
             kernel_view(output_vectors),
@@ -107,9 +113,25 @@ class Stretches:
             model.rows.rows,
             model.vocabulary.keep_probabilities(),
             *model.vocabulary.alias_table(),
-            kernel_options(self.config),
+            options,
             cpu_level(),
         )
+
+    def pack(self) -> None:
+        """From now on the memory of the input vectors is the kernel's; the model gives copies to who asks for them."""
+        if self._packs:
+            self._model.unpacked = self._unpacked
+            self._trainer.pack()
+
+    def unpack(self) -> None:
+        if self._model.unpacked:
+            self._trainer.unpack()
+            self._model.unpacked = None
+
+    def _unpacked(self) -> Floats:
+        copy = padded_table(*self._shape)
+        self._trainer.unpack_into(kernel_view(copy))
+        return copy
 
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> Result:
         """One stretch of lines, numbered over all epochs."""
@@ -161,6 +183,7 @@ class Burst(Work):
         self._results: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
         self._working = threads
         self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
+        stretches.pack()
         for thread in self._threads:
             thread.start()
 
@@ -168,6 +191,7 @@ class Burst(Work):
         super().close()
         for thread in self._threads:
             thread.join()
+        self._stretches.unpack()
 
     def results(self) -> Iterator[Result]:
         """What each stretch gave; ends when all threads have."""
@@ -223,6 +247,7 @@ def kernel_options(config: Config) -> _kernel.Options:
     options.shrink = training.window_sampling == "shrink"
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
+    options.narrow = training.precision == "fixed16"
     return options
 
 

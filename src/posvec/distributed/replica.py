@@ -19,7 +19,7 @@ class Replica:
         self.model, self.plan, self.threads, self.rule = model, plan, threads, rule
         self.base: dict[int, Floats] = {}
         """Each block as it was after its last exchange: the same arrays for all replicas that share memory."""
-        self._stretches = Stretches(model, text)
+        self._stretches = Stretches(model, text, wide=True)  # rows are read between bursts, many times a second
 
     def train(self, first: int, end: int, held_out: bool = False) -> Result:
         """Stretches ``first`` to ``end - 1``."""

@@ -1,0 +1,119 @@
+// Rows of whole units in 16 bits (problem.hpp): added up, and moved by steps that are rounded at random.
+// Included by kernel.hpp inside the namespace of one instruction-set level.
+#pragma once
+
+#include "simd.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace posvec::POSVEC_LEVEL {
+
+constexpr std::size_t kPairBytes = POSVEC_VECTOR_BYTES < 32 ? POSVEC_VECTOR_BYTES : 32;
+constexpr std::size_t kPairs = kPairBytes / 4;
+typedef std::int32_t Ints __attribute__((vector_size(kPairBytes), may_alias));
+typedef std::uint32_t Bits __attribute__((vector_size(kPairBytes), may_alias));
+typedef float Floats __attribute__((vector_size(kPairBytes), may_alias));
+typedef Narrow Shorts __attribute__((vector_size(kPairBytes), may_alias));
+
+inline Shorts add_saturated(Shorts a, Shorts b) {
+#if defined(__AVX2__)
+    return Shorts(_mm256_adds_epi16(__m256i(a), __m256i(b)));
+#elif defined(__SSE2__)
+    return Shorts(_mm_adds_epi16(__m128i(a), __m128i(b)));
+#else
+    typedef std::uint16_t Unsigned __attribute__((vector_size(kPairBytes)));
+    const Shorts sum = Shorts(Unsigned(a) + Unsigned(b)), overflow = ((a ^ sum) & (b ^ sum)) >> 15;
+    return (sum & ~overflow) | (((a >> 15) ^ 0x7fff) & overflow);
+#endif
+}
+
+POSVEC_HOGWILD inline Ints load_shared_pairs(const Narrow *p) { return *reinterpret_cast<const Ints *>(p); }
+POSVEC_HOGWILD inline void add_shared_units(Narrow *p, Shorts units) {
+    Shorts *shared = reinterpret_cast<Shorts *>(p);
+    *shared = add_saturated(*shared, units);
+}
+
+inline void add_units(float *y, Ints units) {
+    *reinterpret_cast<Floats *>(y) += __builtin_convertvector(units, Floats) * kUnit;
+}
+
+// y += all rows
+template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &rows, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += kPad)
+        for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
+            Ints lower{}, upper{};
+            for (int i = 0; i < T; i++) {
+                const Ints pairs = load_shared_pairs(rows.row[i] + j + 2 * k);
+                lower += pairs << 16 >> 16;
+                upper += pairs >> 16;
+            }
+            add_units(y + j + k, lower);
+            add_units(y + j + kPad / 2 + k, upper);
+        }
+}
+
+// each row += its own of `steps`, rows of n units
+template <int T> inline void add_to_narrow_rows(const Rows<Narrow, T> &rows, const Narrow *steps, std::size_t n) {
+    for (std::size_t j = 0; j < n; j += 2 * kPairs)
+        for (int i = 0; i < T; i++)
+            add_shared_units(rows.row[i] + j, *reinterpret_cast<const Shorts *>(steps + i * n + j));
+}
+
+// Steps rounded at random to whole units. Random numbers are drawn for kPad features at a time, so that every level of
+// the kernel draws the same.
+class Rounding {
+  public:
+    explicit Rounding(std::uint64_t seed) {
+        for (auto &lane : lanes) {  // SplitMix64
+            seed += 0x9E3779B97F4A7C15;
+            std::uint64_t z = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9;
+            z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+            lane = static_cast<std::uint32_t>(z >> 32) | 1;
+        }
+    }
+
+    // kRoundings rows of n units, each of them x on average
+    void round(Narrow *steps, const float *x, std::size_t n) {
+        for (std::size_t j = 0; j < n; j += kPad)
+            for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
+                const Bits bits = draw(k);
+                const Ints lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
+                for (std::size_t i = 0; i < kRoundings; i++) {
+                    const Ints one = (lower + up(bits, i)) >> kPartBits,
+                               other = (upper + up(bits >> 16, i)) >> kPartBits;
+                    *reinterpret_cast<Ints *>(steps + i * n + j + 2 * k) = (one & 0xffff) | other << 16;
+                }
+            }
+    }
+
+  private:
+    static constexpr int kPartBits = 12;
+    static constexpr std::uint32_t kParts = 1 << kPartBits;  // of a unit
+
+    static Ints parts_of_units(const float *x) {
+        Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kUnit);
+        units = units > kMostUnits ? Floats{} + kMostUnits : units;
+        units = units < -kMostUnits ? Floats{} - kMostUnits : units;
+        return __builtin_convertvector(units * static_cast<float>(kParts), Ints);
+    }
+
+    // From 0 to kParts - 1; those of different i lie evenly apart.
+    static Ints up(Bits bits, std::size_t i) {
+        return Ints((bits + static_cast<std::uint32_t>(i * kParts / kRoundings)) & (kParts - 1));
+    }
+
+    Bits draw(std::size_t k) {
+        Bits *lane = reinterpret_cast<Bits *>(lanes + k);
+        Bits bits = *lane;  // xorshift
+        bits ^= bits << 13;
+        bits ^= bits >> 17;
+        bits ^= bits << 5;
+        return *lane = bits;
+    }
+
+    alignas(64) std::uint32_t lanes[kPad / 2];
+};
+
+}  // namespace posvec::POSVEC_LEVEL
