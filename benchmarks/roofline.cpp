@@ -22,7 +22,12 @@ namespace {
 
 constexpr std::size_t kAhead = 24;  // rows on their way: as many as a word has
 
-using Line = float __attribute__((vector_size(64)));  // of the cache
+using Part = float __attribute__((vector_size(16)));  // as all machines have registers for
+constexpr std::size_t kParts = 4;                     // of a cache line
+
+struct alignas(64) Line {
+    Part part[kParts];
+};
 
 struct Table {
     Line *data;
@@ -45,14 +50,14 @@ Table make_table(std::size_t rows, std::size_t row_bytes) {
     return {static_cast<Line *>(memory), rows, row_bytes / sizeof(Line)};
 }
 
-Line sink;  // what is read goes here in the end, so that reading is not optimized away
+volatile float sink;  // what is read goes here in the end: else compilers leave out the reading
 
 // One row, a line at a time: added up, or added to. Along with each line, one of a row to come is fetched: a core that
 // has more fetches to start than its queue holds waits for the queue. Returns the bytes moved.
 std::size_t read_row(const Table &table, const Line *row, const Line *ahead, Line &total) {
     for (std::size_t j = 0; j < table.lines; j++) {
         __builtin_prefetch(ahead + j, 0, 2);
-        total += row[j];
+        for (std::size_t k = 0; k < kParts; k++) total.part[k] += row[j].part[k];
     }
     return table.row_bytes();
 }
@@ -60,7 +65,7 @@ std::size_t read_row(const Table &table, const Line *row, const Line *ahead, Lin
 std::size_t update_row(const Table &table, Line *row, const Line *ahead, Line &) {
     for (std::size_t j = 0; j < table.lines; j++) {
         __builtin_prefetch(ahead + j, 0, 2);
-        row[j] += 1;
+        for (std::size_t k = 0; k < kParts; k++) row[j].part[k] += 1;
     }
     return 2 * table.row_bytes();
 }
@@ -74,7 +79,7 @@ std::size_t visit(const Table &table, const std::uint32_t *rows, std::size_t cou
         moved += use(table, table.row(rows[i]), table.row(rows[ahead]), total);
         ahead = ahead + 1 < count ? ahead + 1 : 0;
     }
-    sink = total;
+    for (const Part &part : total.part) sink = sink + part[0] + part[1] + part[2] + part[3];
     return moved;
 }
 

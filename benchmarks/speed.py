@@ -131,7 +131,8 @@ of the lines, which is smaller, so that it keeps fewer of the same words, and it
 
 A virtual machine at times gives its two CPUs one core between them: two threads that only compute then do about 1.2
 times the work of one, not twice. “Two cores” leaves out runs before or after which that was so, “all” has every run:
-median (lowest–highest) of ratios within a round.
+median (lowest–highest) of ratios within a round. At other times the two CPUs share no cache, and threads that write the
+same rows slow each other down to the speed of one, which nothing here leaves out (JOURNAL.md).
 
 {speeds(rounds, trainers)}
 
