@@ -2,8 +2,8 @@
 
     python benchmarks/growth.py TOKENIZED_TEXT [--repeats 3] [--every 50] [--axes NAME ...] [-o RESULT.md]
 
-Each point is the median of short runs in which the machine gave two threads a core each (machine.py), or of all its
-runs if there was none; points that share their tables take turns. Plots go beside the result, which is written anew
+Each point is the best of some short runs: what else a machine does slows a run, and by up to half here, and nothing
+speeds it up. Points that share their tables take turns. Plots go beside the result, which is written anew
 after each axis.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from machine import OWN_CORES, probed
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
 from posvec.corpus import open_corpus
@@ -69,7 +67,6 @@ class Run(NamedTuple):
     speed: float  # words per second
     kept_per_line: float
     rows_per_token: float
-    cores: float
 
 
 def main() -> None:
@@ -140,12 +137,12 @@ def measured(points: list[Point], sample: Sample, repeats: int) -> Iterator[Run]
         trainers = [PosvecTrainer(point.config, base, sample) for point in some]
         for _ in range(repeats):
             for point, trainer in zip(some, trainers, strict=True):
-                trained, cores = probed(trainer.run)
+                trained = trainer.run()
                 run = Run(
                     point.axis, point.model, value_of(point, vocabulary), sample.words / trained.seconds,
-                    trained.kept_tokens / sample.lines, trainer.rows_per_token, cores,
+                    trained.kept_tokens / sample.lines, trainer.rows_per_token,
                 )  # fmt: skip
-                print(f"{run.axis} {run.model} {run.value:g}: {run.speed:,.0f} words/s ({cores:.1f} cores)", flush=True)
+                print(f"{run.axis} {run.model} {run.value:g}: {run.speed:,.0f} words/s", flush=True)
                 yield run
 
 
@@ -184,25 +181,19 @@ def report(runs: list[Run], arguments: argparse.Namespace) -> str:
     return f"""# How speed grows
 
 Thousand words per second of training alone, {THREADS} threads unless said otherwise, one of {arguments.every} lines of
-the text; 3–6-grams, 2M buckets, 10 negatives, r = 1e-5. Each figure is the median of the runs, of {arguments.repeats},
-in which two threads had a core each before and after, or of all with an asterisk where there was none.
+the text; 3–6-grams, 2M buckets, 10 negatives, r = 1e-5. Each figure is the best of {arguments.repeats} runs: a virtual
+machine slows some of them by up to half (JOURNAL.md), and speeds up none.
 
 {goal}{"".join(sections)}{made_by(command)}"""
 
 
 def curve(runs: list[Run], model: str) -> dict[float, float]:
     """Thousand words per second by value."""
-    speeds: dict[float, list[Run]] = defaultdict(list)
+    best: dict[float, float] = defaultdict(float)
     for run in runs:
         if run.model == model:
-            speeds[run.value].append(run)
-    return {
-        value: statistics.median(run.speed for run in chosen(some)) / 1000 for value, some in sorted(speeds.items())
-    }
-
-
-def chosen(runs: list[Run]) -> list[Run]:
-    return [run for run in runs if run.cores >= OWN_CORES] or runs
+            best[run.value] = max(best[run.value], run.speed / 1000)
+    return dict(sorted(best.items()))
 
 
 @styled
@@ -222,18 +213,14 @@ def plot(axis: Axis, curves: dict[str, dict[float, float]]) -> Figure:
 def section(axis: Axis, runs: list[Run], curves: dict[str, dict[float, float]], picture: str) -> str:
     values = sorted({run.value for run in runs})
 
-    def cell(model: str, value: float) -> str:
-        some = [run for run in runs if (run.model, run.value) == (model, value)]
-        if not some:
-            return ""
-        doubtful = all(run.cores < OWN_CORES for run in some)
-        return f"{curves[model][value]:,.0f}{'*' * doubtful}"
-
     def shape(value: float) -> list[str]:
         last = next(run for run in reversed(runs) if run.value == value)
         return [f"{last.kept_per_line:.1f}", f"{last.rows_per_token:.1f}"]
 
-    rows = [[f"{value:,g}", *(cell(model, value) for model in curves), *shape(value)] for value in values]
+    rows = [
+        [f"{value:,g}", *(f"{curve[value]:,.0f}" if value in curve else "" for curve in curves.values()), *shape(value)]
+        for value in values
+    ]
     head = [axis.label, *curves, "kept tokens per line", "rows per kept token"]
     label = axis.label[0].upper() + axis.label[1:]
     return f"## {label}\n\n{axis.note}.\n\n{table(head, rows)}\n\n![{label}]({picture})\n\n"
