@@ -201,8 +201,12 @@ def plot(axis: Axis, curves: dict[str, dict[float, float]]) -> Figure:
     figure, axes = new_axes(2.1)
     for number, (name, points) in enumerate(curves.items()):
         line(axes, list(points), list(points.values()), name, number)
+    values = sorted({value for points in curves.values() for value in points})
     if axis.log:
         axes.set_xscale("log")
+    if axis.log or len(values) < 3:
+        axes.set_xticks(values, labels=[f"{value:,g}" for value in values])
+        axes.minorticks_off()
     axes.set_ylim(bottom=0)
     axes.set_xlabel(axis.label)
     axes.set_ylabel("thousand words/s")
