@@ -30,7 +30,7 @@ template <class Real> inline void store(Real *p, Vec<Real> v) { *reinterpret_cas
 
 // HogWild: threads read and write the rows of a model's tables at the same time, on purpose and without locks (Recht et
 // al. 2011). An update may be lost; a torn float cannot be. All such accesses, and no others, go through these four,
-// which is how ThreadSanitizer is told of them.
+// and two in narrow.hpp, which is how ThreadSanitizer is told of them.
 #if defined(__SANITIZE_THREAD__)
 #define POSVEC_HOGWILD __attribute__((no_sanitize("thread"), noinline))
 #else

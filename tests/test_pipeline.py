@@ -235,6 +235,13 @@ def interrupted(tmp_path, lines, small):
     signal.signal(signal.SIGINT, before)
 
 
+def test_training_that_was_interrupted_is_not_begun_anew_by_mistake(interrupted, lines, small):
+    model = interrupted()
+    with pytest.raises(ModelError, match=r"training was interrupted; go on with posvec resume .*, or pass --overwrite"):
+        posvec.train(lines, "subword", output=model, **small)
+    assert posvec.resume(model).state is None
+
+
 def test_what_did_not_come_from_files_is_given_again_to_resume(interrupted, lines, small):
     whole = posvec.train(iter(lines), "constrained", **small, epochs=3)
     model = interrupted(iter(lines))

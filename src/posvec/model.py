@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +17,17 @@ from posvec.config import Config
 from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
 from posvec.neighbors import best
-from posvec.quantization import Compression, Table, checked, restore, tensors_of
+from posvec.quantization import Compression, Table
 from posvec.reports import TrainingReport, TrainingState
-from posvec.storage import Folder, dump_tensors, load_folder, read_tensors, save_folder
-from posvec.subwords import SubwordRows, build_rows, saved_rows
+from posvec.storage import Folder
+from posvec.subwords import SubwordRows, build_rows
 from posvec.tables import is_padded, padded_table
 from posvec.tokenizers import get_tokenizer
 from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    pass
 
 Floats = NDArray[np.float32]
 MASK, PAD_WORD = "[MASK]", "[PAD]"
@@ -304,74 +303,16 @@ class Model:
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Save as a folder: config.json, vocabulary.txt and model.safetensors, replaced as one or not at all."""
-        tensors: dict[str, NDArray[Any]] = {
-            **tensors_of("input_vectors", self.input_vectors),
-            **tensors_of("output_vectors", self.output_vectors),
-            "positional_vectors": self.positional_vectors,
-            "bucket_ids": self.rows.bucket_ids,
-        }
+        from posvec.model_files import save_model
 
-        def write_tensors(stream: BinaryIO) -> None:
-            dump_tensors(stream, tensors, {"format": "posvec"})
-
-        config = {
-            "kind": self.config.kind,
-            "settings": self.config.to_dict(),
-            "report": self.report.to_dict() if self.report else None,
-            "state": self.state.to_dict() if self.state else None,
-            "compression": dataclasses.asdict(self.compression) if self.compression else None,
-        }
-        files = {"vocabulary.txt": self.vocabulary.dump, "model.safetensors": write_tensors}
-        save_folder(path, config, files, overwrite, format_version=2 if self.compression else 1)
+        save_model(self, path, overwrite)
 
     @staticmethod
     def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
         """Open a saved model. The tables are mapped from the file, not read; ``verify`` checks every byte of them."""
-        folder = load_folder(path, verify)
-        for name in ("vocabulary.txt", "model.safetensors"):
-            if name not in folder.files:
-                kind = folder.config.get("kind", "model")
-                raise ModelError(
-                    f"{Path(path)} is not a complete model: config.json lists no {name} and calls it a {kind}; "
-                    f"check the path, or restore it"
-                )
-        try:
-            config = Config.from_dict(folder.config["settings"])
-            report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
-            state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
-            compressed = folder.config.get("compression")  # models of format 1 need not say
-            compression = Compression(**compressed) if compressed else None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelError(f"{Path(path) / 'config.json'} is damaged ({error}); restore it from a copy") from error
-        vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
-        vocabulary.config = config.vocabulary
-        tensors, _ = read_tensors(folder.files["model.safetensors"])
-        shape = config.model
-        try:
-            tensors.setdefault("bucket_ids", np.empty(0, np.uint32))
-            bucket_ids = checked(tensors, "bucket_ids", np.uint32, (None,))
-            rows = saved_rows(
-                vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
-            )
-            codes = compression.codes if compression else ""
-            absent = compression is not None and compression.vectors_only
-            words = len(vocabulary)
-            return Model(
-                config,
-                vocabulary,
-                rows,
-                restore(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
-                restore(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
-                checked(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
-                report,
-                state,
-                folder,
-                compression,
-            )
-        except ModelError as error:
-            raise ModelError(
-                f"{folder.files['model.safetensors']} does not fit its config.json: {error}; restore it from a copy"
-            ) from error
+        from posvec.model_files import load_model
+
+        return load_model(path, verify)
 
     def save_pretrained(
         self,

@@ -323,11 +323,16 @@ def _checked_file(path: Path, name: str, entry: Any, verify: bool) -> Path:
 
 def _check_overwrite(path: Path, overwrite: bool) -> None:
     try:
-        _read_manifest(path)
+        manifest = _read_manifest(path)
     except ModelError as error:
         raise ModelError(
             f"{path} is neither empty nor a posvec model, so it is not overwritten; choose a new folder as output"
         ) from error
+    if not overwrite and manifest.get("state"):
+        raise ModelError(
+            f"{path} holds a model whose training was interrupted; go on with posvec resume {path}, choose another "
+            f"output, or pass --overwrite (overwrite=True)"
+        )
     if not overwrite:
         raise ModelError(f"{path} already holds a model; choose another output, or pass --overwrite (overwrite=True)")
 
