@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import random
 import signal
@@ -173,7 +174,11 @@ def test_every_row_is_in_one_block_and_busy_rows_have_short_periods(corpus, work
         copied = block.read(model)
         assert copied.nbytes == block.bytes
         block.write(model, copied + 1)
-        assert block.changes(model, copied) == pytest.approx(1, abs=1e-6)
+        changes = list(block.changes(model, copied))
+        assert [first for first, _ in changes] == list(itertools.accumulate([0, *(len(some) for _, some in changes)]))[
+            :-1
+        ]
+        assert np.concatenate([some for _, some in changes]) == pytest.approx(1, abs=1e-6)
     assert all((count == 1).all() for count in seen)
     assert [number for group in plan.all() for number in group] == list(range(len(plan.blocks)))
     assert [block.period for block in plan.blocks] == sorted(block.period for block in plan.blocks)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.distributed.plan import CACHED
+
 Floats = NDArray[np.float32]
 
 
@@ -100,15 +102,17 @@ def _main_direction(rows: Floats) -> Floats:
 
 
 def _moved(rows: Floats, changes: Sequence[Changes]) -> Floats:
-    first, *others = changes
-    if first.rows is None:
-        rows = rows + first.moved
-    else:
-        rows = rows.copy()
-        rows[first.rows] += first.moved
-    for change in others:
-        rows[change.places] += change.moved
-    return rows
+    moved = np.empty_like(rows)
+    for first in range(0, len(rows), CACHED):
+        some = moved[first : first + CACHED]
+        some[:] = rows[first : first + CACHED]
+        for change in changes:
+            if change.rows is None:
+                some += change.moved[first : first + CACHED]
+            else:
+                begin, end = np.searchsorted(change.rows, [first, first + len(some)])
+                some[change.rows[begin:end] - first] += change.moved[begin:end]
+    return moved
 
 
 def _squares(rows: Floats) -> Floats:

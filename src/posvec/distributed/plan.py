@@ -2,7 +2,7 @@
 
 A row that is updated n times between two exchanges, by all workers together, has drifted that far apart in their
 replicas. So each row gets the longest period in which it is expected to be updated no more than some number of times:
-1 round, 4, 16 or 64 of them; those for which even a round is too long are hot. Words and n-gram buckets lie by
+1 round, 4, 16, 64 or 256 of them; those for which even a round is too long are hot. Words and n-gram buckets lie by
 descending use, so that the rows of one period are neighbours, and are cut into blocks, each of which one worker
 combines.
 """
@@ -10,6 +10,7 @@ combines.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +21,11 @@ from posvec.model import Model
 Floats = NDArray[np.float32]
 Slice = tuple[int, int, int]  # table, begin, end
 
-_TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False))  # period, and whether it is too long
+_TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False), (256, False))  # period; whether it is too long
 _BLOCK = 1 << 14  # rows of a block at most: some 20 MB
 _GROUP = 1 << 17  # rows exchanged at once at most, so that what is on its way takes little memory
 _INPUT, _OUTPUT, _POSITIONAL = range(3)
+CACHED = 1 << 10  # rows to work on at a time, so that what becomes of them is still in the cache when it is needed
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ class Block:
         """Its rows, one slice after the other."""
         return np.concatenate([tables(model)[table][begin:end] for table, begin, end in self.slices])
 
-    def changes(self, model: Model, base: Floats) -> Floats:
-        """How far its rows have moved from ``base``."""
-        changes = np.empty_like(base)
+    def changes(self, model: Model, base: Floats) -> Iterator[tuple[int, Floats]]:
+        """How far its rows have moved from ``base``, some at a time, and the first of each."""
         for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):
-            np.subtract(tables(model)[table][begin:end], base[part], out=changes[part])
-        return changes
+            rows = tables(model)[table][begin:end]
+            for first in range(0, len(rows), CACHED):
+                some = rows[first : first + CACHED]
+                yield part.start + first, some - base[part][first : first + CACHED]
 
     def write(self, model: Model, values: Floats) -> None:
         for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):

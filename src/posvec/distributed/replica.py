@@ -44,11 +44,13 @@ class Replica:
             self.base[number] = values
 
     def _changes(self, number: int) -> Changes:
-        block = self.plan.blocks[number]
-        moved = block.changes(self.model, self.base[number])
-        if block.period == 1:
-            return Changes(None, moved)  # hardly any row is the same
-        touched = np.einsum("ij,ij->i", moved, moved) > 0
-        if touched.all():
-            return Changes(None, moved)
-        return Changes(np.flatnonzero(touched).astype(np.uint32), moved[touched])
+        block, base = self.plan.blocks[number], self.base[number]
+        rows, moved, count = np.empty(len(base), np.uint32), np.empty_like(base), 0
+        for first, some in block.changes(self.model, base):
+            is_touched = block.period == 1 or np.einsum("ij,ij->i", some, some) > 0  # often, hardly any row is the same
+            touched = np.flatnonzero(np.broadcast_to(is_touched, len(some)))
+            end = count + len(touched)
+            rows[count:end] = first + touched
+            moved[count:end] = some if len(touched) == len(some) else some[touched]
+            count = end
+        return Changes(None if count == len(base) else rows[:count], moved[:count])
