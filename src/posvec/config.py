@@ -80,7 +80,10 @@ class TrainingConfig:
         0.05,
         "learning rate at the start, 0.025 to 0.1; with context_mean=words to 0.05, with initializer=vanilla from 0.05",
     )
-    final_lr_share: float = setting(0.5, "share of initial_lr that is left at the end, reached in a straight line")
+    final_lr_share: float = setting(
+        0.5,
+        "share of initial_lr that is left at the end, reached in a straight line; over several epochs 0.1 is better",
+    )
     negatives: int = setting(10, "negative examples per masked word")
     window_sampling: Literal["shrink", "fixed"] = setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
