@@ -20,7 +20,7 @@ import numpy as np
 
 from machine import OWN_CORES, probed
 from posvec import Config, Model, make_config
-from posvec.tables import PAD
+from posvec.tables import padded
 from reporting import HERE, RESULTS, made_by, spread, table, write
 from trainers import PosvecTrainer, Sample
 
@@ -132,10 +132,6 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
         np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept,
         4 * wide + 2 * narrow, 4 * (wide + narrow),
     )  # fmt: skip
-
-
-def padded(features: int) -> int:
-    return -(-features // PAD) * PAD
 
 
 def whole_lines(size: int) -> int:

@@ -66,12 +66,7 @@ template <int T> inline void add_to_narrow_rows(const Rows<Narrow, T> &rows, con
 class Rounding {
   public:
     explicit Rounding(std::uint64_t seed) {
-        for (auto &lane : lanes) {  // SplitMix64
-            seed += 0x9E3779B97F4A7C15;
-            std::uint64_t z = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9;
-            z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-            lane = static_cast<std::uint32_t>(z >> 32) | 1;
-        }
+        for (auto &lane : lanes) lane = static_cast<std::uint32_t>(mixed(seed += kMixStep) >> 32) | 1;
     }
 
     // kRoundings rows of n units, each of them x on average
@@ -81,8 +76,8 @@ class Rounding {
                 const Bits bits = draw(k);
                 const Ints lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
                 for (std::size_t i = 0; i < kRoundings; i++) {
-                    const Ints one = (lower + up(bits, i)) >> kPartBits,
-                               other = (upper + up(bits >> 16, i)) >> kPartBits;
+                    const Ints one = (lower + up(bits, i)) >> kPartBits;
+                    const Ints other = (upper + up(bits >> 16, i)) >> kPartBits;
                     *reinterpret_cast<Ints *>(steps + i * n + j + 2 * k) = (one & 0xffff) | other << 16;
                 }
             }

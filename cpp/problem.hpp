@@ -16,6 +16,14 @@ constexpr std::uint32_t kMicroBatch = 8;
 
 [[gnu::always_inline]] constexpr std::size_t padded(std::size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
+// SplitMix64's mix of the bits of a counter (Steele, Lea, Flood 2014).
+[[gnu::always_inline]] constexpr std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+constexpr std::uint64_t kMixStep = 0x9e3779b97f4a7c15u;  // of the counter
+
 struct Options {
     std::uint32_t dim = 0;             // D
     std::uint32_t positional_dim = 0;  // D'

@@ -14,23 +14,17 @@ namespace posvec {
 // negatives too often: 512 cost the constrained model a point of analogies (benchmarks/JOURNAL.md).
 constexpr std::size_t kNegativeGroup = 2048;
 
-// SplitMix64 (Steele, Lea, Flood 2014): the state is a counter, every output a mix of it.
+// The state is a counter, every output a mix of it.
 class Random {
   public:
-    explicit Random(std::uint64_t seed) : state(mix(seed)) {}
+    explicit Random(std::uint64_t seed) : state(mixed(seed)) {}
 
-    std::uint64_t bits() { return mix(state += 0x9e3779b97f4a7c15u); }
+    std::uint64_t bits() { return mixed(state += kMixStep); }
 
     float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // in [0, 1)
 
     // In 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
     std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((bits() >> 32) * n >> 32); }
-
-    static std::uint64_t mix(std::uint64_t x) {
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-        return x ^ (x >> 31);
-    }
 
   private:
     std::uint64_t state;
@@ -58,7 +52,7 @@ struct HeldOut {
 
     bool skips(std::uint64_t line) const {
         if (share <= 0) return wanted;
-        const bool held_out = static_cast<double>(Random::mix(first_line + line + 1) >> 11) * 0x1p-53 < share;
+        const bool held_out = static_cast<double>(mixed(first_line + line + 1) >> 11) * 0x1p-53 < share;
         return held_out != wanted;
     }
 };

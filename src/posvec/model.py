@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,6 @@ from posvec.tables import is_padded, padded_table
 from posvec.tokenizers import get_tokenizer
 from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float32]
 MASK, PAD_WORD = "[MASK]", "[PAD]"

@@ -18,7 +18,7 @@ def padded_table(rows: int, dim: int) -> Floats:
 
     It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
     """
-    stride = -(-dim // PAD) * PAD
+    stride = padded(dim)
     # private: shared memory, the default, gets no such pages
     memory = mmap.mmap(-1, max(1, rows * stride * 4), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -26,6 +26,11 @@ def padded_table(rows: int, dim: int) -> Floats:
             memory.madvise(mmap.MADV_HUGEPAGE)
     table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
     return table
+
+
+def padded(features: int) -> int:
+    """The numbers that a row of so many features takes."""
+    return -(-features // PAD) * PAD
 
 
 def is_padded(table: Floats) -> bool:
