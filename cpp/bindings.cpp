@@ -19,6 +19,7 @@
 namespace nb = nanobind;
 using namespace posvec;
 
+void bind_exchanges(nb::module_ &);
 void bind_formats(nb::module_ &);
 void bind_text(nb::module_ &);
 
@@ -334,6 +335,7 @@ NB_MODULE(_kernel, m) {
         for (const Level *level : available_levels()) names.emplace_back(level->name);
         return names;
     });
+    bind_exchanges(m);
     bind_formats(m);
     bind_text(m);
 }

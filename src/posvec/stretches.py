@@ -103,6 +103,8 @@ class Stretches:
         options = kernel_options(self.config)
         options.narrow &= not wide
         self._packs = options.narrow
+        self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
+        """Free ones: memory that is new costs time."""
         input_vectors, output_vectors = model.trained_tables()
         self._shape = input_vectors.shape
         self._trainer = _kernel.Trainer(
@@ -205,7 +207,11 @@ class Burst(Work):
                 yield result
 
     def _work(self) -> None:
-        workspace = _kernel.Workspace()
+        workspaces = self._stretches.workspaces
+        try:
+            workspace = workspaces.get_nowait()
+        except queue.Empty:
+            workspace = _kernel.Workspace()
         try:
             while (number := self._take()) is not None:
                 self._results.put(self._stretches.train(number, workspace, self.held_out))
@@ -213,6 +219,7 @@ class Burst(Work):
             self.stop()
             self._results.put(error)
         finally:
+            workspaces.put(workspace)
             self._results.put(None)
 
     def _take(self) -> int | None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.distributed.plan import CACHED
+from posvec.distributed.plan import Block
 
 Floats = NDArray[np.float32]
+
+_CACHED = 1 << 10  # rows to work on at a time, so that what becomes of them is still in the cache when it is needed
 
 
 @dataclass(frozen=True)
@@ -32,35 +34,41 @@ class Changes:
         return self.moved.nbytes + (0 if self.rows is None else self.rows.nbytes)
 
 
-def combine(base: Floats, changes: Sequence[Changes], rule: str) -> Floats:
+def exchanged(block: Block, base: Floats, changes: Sequence[Changes], rule: str, out: Floats) -> Floats:
     """The rows of a block after an exchange: ``base``, as they were after the last one, moved by all workers."""
-    if rule == "sum":
-        return _moved(base, changes)
-    total = _moved(np.zeros_like(base), changes)
-    squares, touched = np.zeros(len(base), np.float32), np.zeros(len(base), np.float32)
+    if rule == "sum" or (rule == "steady" and not block.hot):
+        return _move(base, changes, out)
+    moved = steady(changes, block.places) if rule == "steady" else combine(len(base), changes, rule)
+    return np.add(base, moved, out=out)
+
+
+def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:
+    """How far rows move after all, whatever the block that they are of."""
+    total = _sum(rows, changes)
+    squares, touched = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
     for change in changes:
         squares[change.places] += _squares(change.moved)
         touched[change.places] += 1
     total *= RULES[rule](Tally(len(changes), touched, squares, total))[:, None]
-    total += base
     return total
 
 
-def steady(base: Floats, changes: Sequence[Changes], parts: Sequence[slice]) -> Floats:
+def steady(changes: Sequence[Changes], places: Sequence[slice]) -> Floats:
     """The sum of the workers' changes to all rows of a block, kept from going too far.
 
     Rows that are updated many times between exchanges drift together in one direction until something pulls them back;
     every worker goes all that way by itself. So along the direction in which the rows of a part moved most, what the
     workers agree on counts once. In all other directions changes are as good as independent, and add up.
     """
-    total = _moved(np.zeros_like(base), changes)
-    for part in parts:
-        direction = _main_direction(total[part])
-        along = total[part] @ direction
-        squares = sum(float(np.square(change.moved[part] @ direction).sum()) for change in changes)
+    rows = places[-1].stop
+    total, moved = _sum(rows, changes), [_sum(rows, [change]) for change in changes]
+    for place in places:
+        direction = _main_direction(total[place])
+        along = total[place] @ direction
+        squares = sum(float(np.square(each[place] @ direction).sum()) for each in moved)
         share = min(1.0, squares / max(float(np.square(along).sum()), 1e-30))
-        total[part] -= np.float32(1 - share) * np.outer(along, direction)
-    return base + total
+        total[place] -= np.float32(1 - share) * np.outer(along, direction)
+    return total
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,9 @@ RULES: dict[str, Callable[[Tally], Floats]] = {
     "mean": lambda tally: np.full(len(tally.touched), 1 / tally.workers, np.float32),
     "touched": lambda tally: np.reciprocal(np.maximum(tally.touched, 1)),
     "agreement": _agreement,
+    "sum": lambda tally: np.ones(len(tally.touched), np.float32),
 }
-"""The share of the sum of all changes that each row moves by. The rule ``sum`` is all of it."""
+"""The share of the sum of all changes that each row moves by."""
 
 
 def _main_direction(rows: Floats) -> Floats:
@@ -101,18 +110,22 @@ def _main_direction(rows: Floats) -> Floats:
     return longest
 
 
-def _moved(rows: Floats, changes: Sequence[Changes]) -> Floats:
-    moved = np.empty_like(rows)
-    for first in range(0, len(rows), CACHED):
-        some = moved[first : first + CACHED]
-        some[:] = rows[first : first + CACHED]
+def _sum(rows: int, changes: Sequence[Changes]) -> Floats:
+    nothing = np.zeros((rows, changes[0].moved.shape[1]), np.float32)
+    return _move(nothing, changes, nothing)
+
+
+def _move(base: Floats, changes: Sequence[Changes], out: Floats) -> Floats:
+    for first in range(0, len(base), _CACHED):
+        some = out[first : first + _CACHED]
+        some[:] = base[first : first + _CACHED]
         for change in changes:
             if change.rows is None:
-                some += change.moved[first : first + CACHED]
+                some += change.moved[first : first + _CACHED]
             else:
                 begin, end = np.searchsorted(change.rows, [first, first + len(some)])
                 some[change.rows[begin:end] - first] += change.moved[begin:end]
-    return moved
+    return out
 
 
 def _squares(rows: Floats) -> Floats:

@@ -3,15 +3,17 @@
 At first a single worker trains: a new model moves as a whole, and what several workers do to it then adds up to far
 too much. In every round after that, each trains its share of the next stretches on its own replica. Then the blocks
 that are due are exchanged: each worker hands over what it did to their rows, the owner of a block combines that into
-new values, and all workers receive these. After the rounds in which all blocks are due, and whenever training pauses,
-all replicas are the same: a milestone. When a worker dies, another one takes its place, all go back to the last
-milestone, and what was trained since is trained again. With one thread for each worker the result is, byte for byte,
-that of a run in which nobody died.
+new values, and all workers receive these. Nobody waits for that: a worker trains its next round meanwhile, and receives
+after it. Rounds in which all blocks are due, and pauses of training, are milestones: what is under way is waited for,
+and training goes on with replicas that are all the same. When a worker dies, another one takes its place, all go back
+to the last milestone, and what was trained since is trained again. With one thread for each worker the result is, byte
+for byte, that of a run in which nobody died.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +33,13 @@ _ROUNDS = 50  # of an epoch at least, however short the text
 _ALONE = 0.05  # of all training at most is that of a single worker
 _DEATHS = 5  # without a milestone in between, after which there is no point in going on
 _START_SECONDS = 300.0
+_COMBINING = "combining"  # beside training
+_AHEAD = 2  # steps: that which a worker is at, during which what came of the one before is combined, and the next
+_NOTHING: list[list[int]] = [[]] * _AHEAD  # to exchange: only to receive what is under way
+
+
+Parcel = tuple[Sequence[int], Any]
+"""The numbers of blocks, and a reference to what they are after an exchange."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +48,8 @@ class _Milestone:
 
     stretch: int
     round: int
-    blocks: dict[int, Any]
-    """References to the values of each block."""
+    blocks: Sequence[Parcel]
+    """All of them."""
 
 
 class Workers:
@@ -50,8 +59,9 @@ class Workers:
         self.ray = need("ray", "distributed")
         self.model, self.size, self.threads = model, options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
-        words = min(options.sync_words, text.tokens / _ROUNDS)
-        self.stretches = max(threads, round(words / self.size / per_stretch))
+        # What others did in a round is seen when the next one is over.
+        words = min(options.sync_words / _AHEAD / max(1, self.size - 1), text.tokens / _ROUNDS / self.size)
+        self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""
         alone = min(options.warmup_words, _ALONE * text.tokens * model.config.training.epochs)
         self.alone = round(alone / per_stretch) if self.size > 1 else 0
@@ -60,12 +70,19 @@ class Workers:
         self.plan = make_plan(model, self.round_words, options.sync_updates, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
         self.seconds_waited = 0.0
-        self.blocks = {i: self.ray.put(block.read(model)) for i, block in enumerate(self.plan.blocks)}
-        self.undelivered = dict(self.blocks)
-        self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, dict(self.blocks))
+        blocks = [(group, self.ray.put([self.plan.blocks[i].read(model) for i in group])) for group in self.plan.all()]
+        self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
+        self._blocks = _by_number(blocks)
+        """Where each block is, as it is after its last exchange."""
+        self._asked: deque[tuple[list[Any], Sequence[int]]] = deque()
+        """Steps that workers have not ended, as far as is known: references to what came of each, and its owners."""
+        self._under_way: deque[Sequence[Parcel]] = deque()
+        """What each of the last steps handed over, to be received in the one after the next."""
+        self._ended: list[Step] = []
+        self._last_end = 0.0
         blueprint = Blueprint(model.config, model.vocabulary, model.rows, text, self.plan, threads, options.combine)
         self._blueprint = self.ray.put(blueprint)
-        self._actor = self.ray.remote(num_cpus=threads)(Worker)
+        self._actor = self.ray.remote(num_cpus=threads, concurrency_groups={_COMBINING: 1})(Worker)
         self.actors: list[Any] = []
         self._start(range(self.size))
 
@@ -76,7 +93,7 @@ class Workers:
     def cluster(self) -> ClusterReport:
         others = self.round_words * (self.size - 1) / self.size
         periods = [block.period for block in self.plan.blocks]
-        staleness = round(others * min(periods)), round(others * max(periods))
+        staleness = round(others * (min(periods) + _AHEAD - 1)), round(others * (max(periods) + _AHEAD - 1))
         return ClusterReport(self.size, self.round, self.bytes_sent, self.seconds_waited, staleness, self.replaced)
 
     def close(self) -> None:
@@ -85,24 +102,6 @@ class Workers:
 
     # ---- rounds -------------------------------------------------------------------------------------------------
 
-    def train(self, bounds: Sequence[int]) -> list[Step]:
-        """One round: worker i trains stretches bounds[i] to bounds[i + 1] - 1, and what is due is exchanged."""
-        started = time.monotonic()
-        if bounds[-1] <= self.alone:
-            due = self.plan.all() if bounds[-1] == self.alone else []
-        else:
-            due = self.plan.due(self.round + 1)
-        is_milestone = sum(map(len, due)) == len(self.plan.blocks)
-        if self.size == 1 and not is_milestone:
-            due = []  # nobody to exchange anything with
-        steps = self._step(bounds, due[0] if due else [])
-        self.round += 1
-        self._exchange(due[1:])
-        if is_milestone:
-            self._reach_milestone(bounds[-1])
-        self.seconds_waited += time.monotonic() - started - sum(step.seconds for step in steps) / self.size
-        return steps
-
     def share_out(self, first: int, end: int, held_out: bool) -> list[int]:
         """Which of the stretches ``first`` to ``end - 1`` each worker trains or scores in the next round, as bounds."""
         if first < self.alone and not held_out:
@@ -110,49 +109,103 @@ class Workers:
         end = min(end, first + self.size * self.stretches)
         return [first + (end - first) * i // self.size for i in range(self.size + 1)]
 
+    def train(self, bounds: Sequence[int]) -> list[Step]:
+        """Begin a round: worker i trains stretches bounds[i] to bounds[i + 1] - 1, and what is due is exchanged.
+
+        Returns what has ended meanwhile.
+        """
+        self._depart()
+        due = self.plan.due(self.round + 1) if bounds[-1] > self.alone else []
+        is_milestone = sum(map(len, due)) == len(self.plan.blocks)
+        if self.size == 1 and not is_milestone:
+            due = []  # nobody to exchange anything with
+        blocks = [*self._ask(bounds, due[0] if due else []), *self._exchange(due[1:])]
+        self.round += 1
+        if is_milestone:
+            self._reach_milestone(bounds[-1], blocks)
+        if bounds[-1] == self.alone:  # the others begin with all that has changed much
+            self._exchange([*self.plan.within(self.alone / self.stretches / self.size), *_NOTHING])
+        return self._take()
+
     def score(self, bounds: Sequence[int]) -> list[Step]:
-        """The loss over the lines held out."""
-        return self._step(bounds, [], held_out=True)
+        """Begin with the loss over the lines held out; returns what has ended meanwhile."""
+        self._depart()
+        self._ask(bounds, [], held_out=True)
+        return self._take()
+
+    def finish(self) -> list[Step]:
+        """Wait until workers have ended all that they were asked for."""
+        while self._asked:
+            self._await()
+        return self._take()
 
     def settle(self, stretch: int) -> None:
         """Make all replicas the same, and the model of this process too."""
         if self.milestone.round != self.round:
-            self._exchange(self.plan.all())
-            self._reach_milestone(stretch)
-        for block, values in zip(self.plan.blocks, self.ray.get([*self.blocks.values()]), strict=True):
-            block.write(self.model, values)
+            self._reach_milestone(stretch, self._exchange(self.plan.all()))
+        for numbers, reference in self.milestone.blocks:
+            for number, values in zip(numbers, self.ray.get(reference), strict=True):
+                self.plan.blocks[number].write(self.model, values)
 
-    def _exchange(self, groups: Sequence[Sequence[int]]) -> None:
-        for group in groups:
-            self._step([0] * (self.size + 1), group)
+    def _exchange(self, groups: Sequence[Sequence[int]]) -> list[Parcel]:
+        return [parcel for group in groups for parcel in self._ask([0] * (self.size + 1), group)]
 
-    def _step(self, bounds: Sequence[int], wanted: Sequence[int], held_out: bool = False) -> list[Step]:
-        """Deliver, train, and begin to combine the blocks that are wanted; the next step delivers them."""
-        received = list(self.undelivered)
+    def _ask(self, bounds: Sequence[int], blocks: Sequence[int], held_out: bool = False) -> Sequence[Parcel]:
+        """For a step of every worker: receive, train, hand over blocks to their owners, who combine what all did."""
+        if not self._asked:
+            self._last_end = time.monotonic()
+        elif len(self._asked) == _AHEAD:
+            self._await()
+        received = self._under_way.popleft() if len(self._under_way) == _AHEAD else ()
+        owners = sorted({number % self.size for number in blocks})
+        wanted = [[number for number in blocks if number % self.size == owner] for owner in owners]
         results = [
-            actor.step.options(num_returns=1 + len(wanted)).remote(
-                bounds[i], bounds[i + 1], held_out, wanted, received, *self.undelivered.values()
+            actor.step.options(num_returns=1 + len(owners)).remote(
+                bounds[i], bounds[i + 1], held_out, wanted, *_spread(received)
             )
             for i, actor in enumerate(self.actors)
         ]
-        if not wanted:
+        if not owners:
             results = [[result] for result in results]
-        self.undelivered = {
-            number: self.actors[number % self.size].combine.remote(number, *(result[1 + i] for result in results))
-            for i, number in enumerate(wanted)
-        }
-        self.blocks |= self.undelivered
-        steps: list[Step] = self.ray.get([result[0] for result in results])
-        for i, number in enumerate(wanted):  # changes go to the block's owner, and what it makes of them to all others
-            self.bytes_sent += sum(step.sizes[i] for k, step in enumerate(steps) if k != number % self.size)
-            self.bytes_sent += (self.size - 1) * self.plan.blocks[number].bytes
-        return steps
+        self._asked.append(([result[0] for result in results], owners))
+        parcels = []
+        for owner, numbers, *changes in zip(owners, wanted, *(result[1:] for result in results), strict=True):
+            combine = self.actors[owner].combine.options(concurrency_group=_COMBINING)
+            held = list({id(self._blocks[number]): self._blocks[number] for number in numbers}.values())
+            where = [(held.index(self._blocks[number]), self._blocks[number][0].index(number)) for number in numbers]
+            references = [reference for _, reference in held]
+            parcels.append((numbers, combine.remote(numbers, where, *references, *changes)))
+            self._blocks |= dict.fromkeys(numbers, parcels[-1])
+        self._under_way.append(parcels)
+        return tuple(parcels)
 
-    def _reach_milestone(self, stretch: int) -> None:
-        self._step([0] * (self.size + 1), [])
-        self.ray.get([actor.keep.remote() for actor in self.actors])
-        self.milestone = _Milestone(stretch, self.round, dict(self.blocks))
+    def _await(self) -> None:
+        """The end of the step that was asked for first."""
+        results, owners = self._asked.popleft()
+        steps: list[Step] = self.ray.get(results)
+        for i, owner in enumerate(owners):  # changes go to the owner, and what it makes of them to all others
+            self.bytes_sent += sum(step.sent[i] for k, step in enumerate(steps) if k != owner)
+            self.bytes_sent += (self.size - 1) * steps[owner].held[i]
+        now = time.monotonic()
+        self.seconds_waited += now - self._last_end - sum(step.seconds for step in steps) / self.size
+        self._last_end = now
+        self._ended += steps
+
+    def _take(self) -> list[Step]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _reach_milestone(self, stretch: int, blocks: list[Parcel]) -> None:
+        while self._asked:
+            self._await()
+        self.ray.get([actor.keep.remote(*(reference for _, reference in blocks)) for actor in self.actors])
+        self.milestone = _Milestone(stretch, self.round, blocks)
         self.deaths = 0
+
+    def _depart(self) -> None:
+        """From a milestone if there is one here: from what training would go back to."""
+        if self.round == self.milestone.round and any(self._under_way):
+            self._exchange(_NOTHING)
 
     # ---- workers that die ---------------------------------------------------------------------------------------
 
@@ -168,10 +221,12 @@ class Workers:
                 f"lower --workers, and go on with posvec resume --cluster"
             ) from error
         self.replaced += len(dead)
-        self._start(dead)
         self.round = self.milestone.round
-        self.blocks = dict(self.milestone.blocks)
-        self.undelivered = dict(self.blocks)
+        self._blocks = _by_number(self.milestone.blocks)
+        self._asked.clear()
+        self._under_way.clear()
+        self._ended.clear()
+        self._start(dead)
 
     def _is_alive(self, actor: Any) -> bool:
         try:
@@ -192,6 +247,17 @@ class Workers:
             ) from error
         except self.ray.exceptions.RayError as error:
             raise failure(error) from error
+        for actor in self.actors:
+            actor.start.remote(*_spread(self.milestone.blocks))
+
+
+def _by_number(parcels: Sequence[Parcel]) -> dict[int, Parcel]:
+    return {number: parcel for parcel in parcels for number in parcel[0]}
+
+
+def _spread(parcels: Sequence[Parcel]) -> list[Any]:
+    """As arguments: the numbers of all, and each reference for itself, which Ray replaces by what it refers to."""
+    return [[numbers for numbers, _ in parcels], *(reference for _, reference in parcels)]
 
 
 class Rounds(Work):
@@ -199,33 +265,32 @@ class Rounds(Work):
 
     def __init__(self, workers: Workers, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> None:
         super().__init__(first, end, held_out, interrupted)
-        self._workers = workers
-        self._since: list[Result] = []  # the last milestone
+        self._workers, self._first = workers, first
+        self._since: list[Result] = []  # the last milestone, or the beginning
 
     def results(self) -> Iterator[Result]:
-        """What each round gave; negative, what was lost with a worker and is trained again. Settles at the end."""
-        while True:
+        """What came of rounds; negative, what was lost with a worker and is done again. Settles at the end."""
+        is_done = False
+        while not is_done:
             try:
-                if not self._is_over:
-                    result = self._round()
-                    yield result
-                elif self.held_out:
-                    return
-                else:
+                is_done = self._is_over
+                steps = self._workers.finish() if is_done else self._round()
+                if is_done and not self.held_out:
                     self._workers.settle(self.next)
-                    return
             except self._workers.ray.exceptions.RayError as error:
                 self._workers.recover(error)
-                if not self.held_out:
-                    self.next = self._workers.milestone.stretch
-                    yield total([(-words, -masked, -loss) for words, masked, loss in self._since])
+                self.next = self._first if self.held_out else self._workers.milestone.stretch
+                lost, self._since, is_done = self._since, [], False
+                yield total([(-words, -masked, -loss) for words, masked, loss in lost])
+            else:
+                if steps:
+                    self._since.append(total([(step.words, step.masked_words, step.loss) for step in steps]))
+                    yield self._since[-1]
+                if not self.held_out and self._workers.milestone.stretch == self.next:
                     self._since = []
 
-    def _round(self) -> Result:
-        workers = self._workers
-        bounds = workers.share_out(self.next, self.end, self.held_out)
-        steps = workers.score(bounds) if self.held_out else workers.train(bounds)
-        result = total([(step.words, step.masked_words, step.loss) for step in steps])
+    def _round(self) -> list[Step]:
+        bounds = self._workers.share_out(self.next, self.end, self.held_out)
+        steps = self._workers.score(bounds) if self.held_out else self._workers.train(bounds)
         self.next = bounds[-1]
-        self._since = [] if workers.milestone.stretch == self.next else [*self._since, result]
-        return result
+        return steps

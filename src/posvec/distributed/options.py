@@ -15,7 +15,7 @@ class Options:
 
     workers: int = setting(2, "processes that train, each on a replica of the model, with --threads threads each")
     sync_words: int = setting(
-        200_000, "words that all workers train together between two exchanges of the rows that change most"
+        200_000, "words of others that a worker may not have heard of, in the rows that change most, before it does"
     )
     sync_updates: int = setting(
         256, "a row that changes less is exchanged when it was updated about so many times, by all workers together"

@@ -22,10 +22,9 @@ Floats = NDArray[np.float32]
 Slice = tuple[int, int, int]  # table, begin, end
 
 _TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False), (256, False))  # period; whether it is too long
-_BLOCK = 1 << 14  # rows of a block at most: some 20 MB
-_GROUP = 1 << 17  # rows exchanged at once at most, so that what is on its way takes little memory
+_BLOCK = 1 << 13  # rows of a block at most: some 10 MB
+_GROUP = 1 << 15  # rows exchanged at once at most, so that what is on its way takes little memory
 _INPUT, _OUTPUT, _POSITIONAL = range(3)
-CACHED = 1 << 10  # rows to work on at a time, so that what becomes of them is still in the cache when it is needed
 
 
 @dataclass(frozen=True)
@@ -48,26 +47,22 @@ class Block:
         return self.rows * self.width * 4
 
     @property
-    def parts(self) -> list[slice]:
+    def places(self) -> list[slice]:
         """Its rows that are of one slice each."""
         ends = list(itertools.accumulate((end - begin for _, begin, end in self.slices), initial=0))
         return [slice(*bounds) for bounds in itertools.pairwise(ends)]
 
-    def read(self, model: Model) -> Floats:
-        """Its rows, one slice after the other."""
-        return np.concatenate([tables(model)[table][begin:end] for table, begin, end in self.slices])
+    def parts(self, model: Model) -> Iterator[tuple[slice, Floats]]:
+        """Its rows in the model, one slice after the other, and which of its own they are."""
+        for place, (table, begin, end) in zip(self.places, self.slices, strict=True):
+            yield place, tables(model)[table][begin:end]
 
-    def changes(self, model: Model, base: Floats) -> Iterator[tuple[int, Floats]]:
-        """How far its rows have moved from ``base``, some at a time, and the first of each."""
-        for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):
-            rows = tables(model)[table][begin:end]
-            for first in range(0, len(rows), CACHED):
-                some = rows[first : first + CACHED]
-                yield part.start + first, some - base[part][first : first + CACHED]
+    def read(self, model: Model) -> Floats:
+        return np.concatenate([rows for _, rows in self.parts(model)])
 
     def write(self, model: Model, values: Floats) -> None:
-        for part, (table, begin, end) in zip(self.parts, self.slices, strict=True):
-            tables(model)[table][begin:end] = values[part]
+        for place, rows in self.parts(model):
+            rows[:] = values[place]
 
 
 @dataclass(frozen=True)
@@ -82,6 +77,10 @@ class Plan:
 
     def all(self) -> list[list[int]]:
         return self._groups(range(len(self.blocks)))
+
+    def within(self, rounds: float) -> list[list[int]]:
+        """Those that are due at least once in so many rounds, and those of every round."""
+        return self._groups([i for i, block in enumerate(self.blocks) if block.period <= max(1, rounds)])
 
     def _groups(self, numbers: list[int] | range) -> list[list[int]]:
         groups: list[list[int]] = []

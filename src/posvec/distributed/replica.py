@@ -1,12 +1,19 @@
-"""What a worker holds: a copy of the model, trained on its share of the stretches, and exchanged block by block."""
+"""What a worker holds: a copy of the model, trained on its share of the stretches, and exchanged block by block.
+
+Training goes on while an exchange is under way: what is received includes all that was handed over, to which what was
+done since then is added.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posvec.distributed.combining import Changes, combine, steady
+from posvec._kernel import hand_over, take_over
+from posvec.distributed.buffers import Buffers
+from posvec.distributed.combining import Changes
 from posvec.distributed.plan import Floats, Plan
 from posvec.model import Model
 from posvec.stretches import Burst, Result, Stretches, Text, total
@@ -15,10 +22,14 @@ from posvec.stretches import Burst, Result, Stretches, Text, total
 class Replica:
     """A copy of a model. Nothing here knows how workers are reached."""
 
-    def __init__(self, model: Model, text: Text, plan: Plan, threads: int, rule: str) -> None:
-        self.model, self.plan, self.threads, self.rule = model, plan, threads, rule
+    def __init__(self, model: Model, text: Text, plan: Plan, threads: int) -> None:
+        self.model, self.plan, self.threads = model, plan, threads
         self.base: dict[int, Floats] = {}
-        """Each block as it was after its last exchange: the same arrays for all replicas that share memory."""
+        """Each block as it was received last: the same arrays for all replicas that share memory."""
+        self._handed_over: defaultdict[int, list[Floats]] = defaultdict(list)
+        """The rows of blocks when their changes were handed over, as long as those have not come back; oldest first."""
+        self._buffers = Buffers()
+        self._sent: list[Floats] = []
         self._stretches = Stretches(model, text, wide=True)  # rows are read between bursts, many times a second
 
     def train(self, first: int, end: int, held_out: bool = False) -> Result:
@@ -26,31 +37,36 @@ class Replica:
         with Burst(self._stretches, first, end, self.threads, held_out) as burst:
             return total(list(burst.results()))
 
-    def changes(self, blocks: Sequence[int]) -> list[Changes]:
-        """What was done to blocks since their last exchange."""
-        return [self._changes(number) for number in blocks]
-
-    def combine(self, number: int, changes: Sequence[Changes]) -> Floats:
-        """A block with what all workers did to it."""
-        block, base = self.plan.blocks[number], self.base[number]
-        if self.rule == "steady" and block.hot:
-            return steady(base, changes, block.parts)
-        return combine(base, changes, "sum" if self.rule == "steady" else self.rule)
-
-    def receive(self, blocks: Mapping[int, Floats]) -> None:
-        """Blocks as they are after an exchange."""
+    def start(self, blocks: Mapping[int, Floats]) -> None:
+        """All blocks as they are to be; what was done to them here is forgotten."""
+        self._handed_over.clear()
         for number, values in blocks.items():
             self.plan.blocks[number].write(self.model, values)
             self.base[number] = values
 
+    def changes(self, blocks: Sequence[Sequence[int]]) -> list[list[Changes]]:
+        """What was done to blocks, some at a time, since they were handed over last; good until the next call."""
+        self._buffers.give(self._sent)
+        self._sent = []
+        return [[self._changes(number) for number in some] for some in blocks]
+
+    def receive(self, blocks: Mapping[int, Floats]) -> None:
+        """Blocks with what all workers did to them, of the oldest exchange that is under way."""
+        for number, values in blocks.items():
+            handed_over, *later = self._handed_over[number]
+            for place, rows in self.plan.blocks[number].parts(self.model):
+                for each in (rows, *(snapshot[place] for snapshot in later)):
+                    take_over(each, handed_over[place], values[place])
+            self._buffers.give([handed_over])
+            self._handed_over[number] = later
+            self.base[number] = values
+
     def _changes(self, number: int) -> Changes:
-        block, base = self.plan.blocks[number], self.base[number]
-        rows, moved, count = np.empty(len(base), np.uint32), np.empty_like(base), 0
-        for first, some in block.changes(self.model, base):
-            is_touched = block.period == 1 or np.einsum("ij,ij->i", some, some) > 0  # often, hardly any row is the same
-            touched = np.flatnonzero(np.broadcast_to(is_touched, len(some)))
-            end = count + len(touched)
-            rows[count:end] = first + touched
-            moved[count:end] = some if len(touched) == len(some) else some[touched]
-            count = end
-        return Changes(None if count == len(base) else rows[:count], moved[:count])
+        since = self._handed_over[number][-1] if self._handed_over[number] else self.base[number]
+        now, moved = self._buffers.take(since.shape), self._buffers.take(since.shape)
+        touched, count = np.empty(len(since), np.uint32), 0
+        for place, rows in self.plan.blocks[number].parts(self.model):
+            count = hand_over(rows, since[place], now[place], moved, touched, place.start, count)
+        self._handed_over[number].append(now)
+        self._sent.append(moved)
+        return Changes(None if count == len(since) else touched[:count], moved[:count])

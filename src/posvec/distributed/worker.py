@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from posvec.config import Config
-from posvec.distributed.combining import Changes
+from posvec.distributed.buffers import Buffers
+from posvec.distributed.combining import exchanged
 from posvec.distributed.plan import Floats, Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
@@ -43,8 +44,10 @@ class Step:
     loss: float
     seconds: float
     """Of training."""
-    sizes: tuple[int, ...]
-    """Bytes of the changes to each block that was asked for."""
+    sent: tuple[int, ...]
+    """Bytes of the changes for each owner of blocks."""
+    held: tuple[int, ...]
+    """Bytes of the blocks themselves."""
 
 
 class Worker:
@@ -58,31 +61,58 @@ class Worker:
             padded_table(len(blueprint.vocabulary), shape.dim),
             np.empty((2 * shape.window, shape.positional_dim), np.float32),
         )
-        self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads, blueprint.rule)
-        self._milestone: dict[int, Floats] = {}
+        self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
+        self._plan, self._rule = blueprint.plan, blueprint.rule
+        self._buffers = Buffers()  # of combining, which runs beside the rest
+        self._combined: list[Floats] = []
+        self._milestone: tuple[list[Floats], ...] = ()
 
     def process_id(self) -> int:
         return os.getpid()
 
-    def receive(self, numbers: Sequence[int], *values: Floats) -> None:
-        """Blocks as they are after an exchange."""
-        self.replica.receive(dict(zip(numbers, values, strict=True)))
+    def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Floats]) -> None:
+        """From all blocks as they are given, whatever was done before."""
+        self.replica.start(_together(numbers, values))
 
-    def keep(self) -> None:
-        """Hold on to all blocks as they are now: should another node be lost, copies are here."""
-        self._milestone = dict(self.replica.base)
+    def keep(self, *blocks: list[Floats]) -> None:
+        """Hold on to all blocks of a milestone: should another node be lost, copies are here."""
+        self._milestone = blocks
 
     def step(
-        self, first: int, end: int, held_out: bool, wanted: Sequence[int], numbers: Sequence[int], *values: Floats
+        self,
+        first: int,
+        end: int,
+        held_out: bool,
+        wanted: Sequence[Sequence[int]],
+        numbers: Sequence[Sequence[int]],
+        *values: Sequence[Floats],
     ) -> Any:
-        """Receive blocks, train stretches, and hand over what was done to the blocks wanted."""
-        self.receive(numbers, *values)
+        """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners."""
+        self.replica.receive(_together(numbers, values))
         started = time.monotonic()
         tally = self.replica.train(first, end, held_out)
         seconds = time.monotonic() - started
         changes = self.replica.changes(wanted)
-        step = Step(*tally, seconds, tuple(change.bytes for change in changes))
+        sent = tuple(sum(change.bytes for change in some) for some in changes)
+        held = tuple(sum(self._plan.blocks[number].bytes for number in some) for some in wanted)
+        step = Step(*tally, seconds, sent, held)
         return (step, *changes) if changes else step
 
-    def combine(self, number: int, *changes: Changes) -> Floats:
-        return self.replica.combine(number, changes)
+    def combine(self, numbers: Sequence[int], where: Sequence[tuple[int, int]], *given: Any) -> list[Floats]:
+        """Blocks with what each worker did to them, given after the lists in which they are found as they were.
+
+        Runs beside training, of which it touches nothing.
+        """
+        lists = 1 + max(which for which, _ in where)
+        bases = [given[which][place] for which, place in where]
+        self._buffers.give(self._combined)  # Ray has made a copy of what was returned
+        self._combined = [
+            exchanged(self._plan.blocks[number], base, changes, self._rule, self._buffers.take(base.shape))
+            for number, base, *changes in zip(numbers, bases, *given[lists:], strict=True)
+        ]
+        return self._combined
+
+
+def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[Floats]]) -> dict[int, Floats]:
+    """Blocks by their numbers."""
+    return {number: each for some in zip(numbers, values, strict=True) for number, each in zip(*some, strict=True)}
