@@ -45,7 +45,7 @@ TIMED = {
     "apart": "two processes that have nothing to do with each other",
 }
 RACED = ("alone", "alone-2", "apart", "1", "2")
-EXCHANGING = ("2/40000", "2/80000", "2/160000", "2/260000", "4/160000")  # workers, and words between exchanges
+EXCHANGING = ("2/20000", "2/40000", "2/80000", "2/200000", "4/360000")  # workers, and sync_words
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def main() -> None:
 
 def row(model: posvec.Model, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
     options = Options()
-    stretches = max(threads, round(options.sync_words / workers / STRETCH))
+    stretches = max(threads, options.sync_words // (workers - 1) ** 2 // STRETCH)
     words = workers * stretches * STRETCH
     plan = make_plan(model, words, options.sync_updates, workers)
     seconds = stretches * STRETCH / (threads * arguments.speed)

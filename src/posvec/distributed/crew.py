@@ -59,8 +59,7 @@ class Workers:
         self.ray = need("ray", "distributed")
         self.model, self.size, self.threads = model, options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
-        # What others did in a round is seen when the next one is over.
-        words = min(options.sync_words / _AHEAD / max(1, self.size - 1), text.tokens / _ROUNDS / self.size)
+        words = min(options.sync_words / max(1, self.size - 1) ** 2, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""
         alone = min(options.warmup_words, _ALONE * text.tokens * model.config.training.epochs)

@@ -15,7 +15,9 @@ class Options:
 
     workers: int = setting(2, "processes that train, each on a replica of the model, with --threads threads each")
     sync_words: int = setting(
-        200_000, "words of others that a worker may not have heard of, in the rows that change most, before it does"
+        200_000,
+        "words that each of two workers trains between exchanges of the rows that change most; each of more workers "
+        "trains fewer, by the square of the number of others, at least a stretch of 20,000 for each of its threads",
     )
     sync_updates: int = setting(
         256, "a row that changes less is exchanged when it was updated about so many times, by all workers together"
