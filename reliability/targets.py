@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import bz2
+import contextlib
 import gzip
 import io
 import json
@@ -272,8 +273,10 @@ def _check_compressed(data: bytes, folder: Path) -> None:
             blocks.append(block)
         elif size > 64 << 20:
             return  # a bomb: enough was seen
-    if size < 1 << 20 and ending in _DECOMPRESS and len(data) > 1:  # posvec takes a file of no bytes for an empty one
-        assert b"".join(blocks) == _DECOMPRESS[ending](data[1:])
+    if size < 1 << 20 and ending in _DECOMPRESS:
+        # It does not read all that posvec does: a file of no bytes, zeros of any number behind the last stream.
+        with contextlib.suppress(EOFError, lzma.LZMAError):
+            assert b"".join(blocks) == _DECOMPRESS[ending](data[1:])
 
 
 def _compressed_seeds() -> Iterator[bytes]:

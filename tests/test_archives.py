@@ -88,6 +88,13 @@ def test_damaged_archives_are_a_sentence(tmp_path: Path, mode: str, keep: float)
         unpack(path, tmp_path / "out")
 
 
+def test_an_archive_that_begins_as_zstandard_and_is_none_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + make_tar(tmp_path / "b", {"a": b"text"}).read_bytes())
+    with pytest.raises(DownloadError, match="is damaged or no archive"):
+        unpack(path, tmp_path / "out")
+
+
 def test_bytes_that_were_changed_are_noticed(tmp_path: Path) -> None:
     path = make_tar(tmp_path / "a", {"a": bytes(range(256)) * 40})
     content = bytearray(path.read_bytes())

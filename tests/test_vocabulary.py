@@ -183,6 +183,14 @@ def test_a_damaged_vocabulary_is_refused(tmp_path: Path, old: bytes, new: bytes,
         Vocabulary.load(path)
 
 
+def test_a_vocabulary_that_ends_in_its_first_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    Vocabulary.from_counts({"a": 6, "b": 5}).save(path)
+    path.write_bytes(path.read_bytes().partition(b"\n")[0])
+    with pytest.raises(ModelError, match="damaged: it should have 2 words"):
+        Vocabulary.load(path)
+
+
 def test_a_missing_vocabulary_is_named() -> None:
     with pytest.raises(ModelError, match=r"there is no vocabulary nowhere\.txt"):
         Vocabulary.load("nowhere.txt")

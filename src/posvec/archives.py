@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import lzma
 import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from posvec.cache import writing_to
 from posvec.errors import DownloadError, PosvecError
-from posvec.files import decompressed
+from posvec.files import decompressed, tells_damage
 
 LIMIT = 2 << 30
 """Bytes that an archive may unpack to."""
 _BLOCK = 1 << 20
 # What zipfile and tarfile raise where a file is not as it should be, some of it by accident.
 _DAMAGE = (
-    *(tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, struct.error),
+    *(tarfile.TarError, zipfile.BadZipFile, struct.error, OSError),
     *(RuntimeError, ValueError, LookupError, OverflowError),
 )
 
@@ -47,7 +45,9 @@ def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda n
             written.append(target)
     except PosvecError:
         raise
-    except (*_DAMAGE, OSError) as error:  # OSError is also how bz2 says it
+    except Exception as error:
+        if not isinstance(error, _DAMAGE) and not tells_damage(error):
+            raise
         reason = str(error).partition(":")[0]  # a list of what it is not may follow
         raise DownloadError(f"{archive} is damaged or no archive ({reason}); fetch it again") from error
     return written

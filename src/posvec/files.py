@@ -132,13 +132,21 @@ class reading:
             raise CorpusError(
                 f"no permission to read {self.path}; change it with chmod +r, or name another file"
             ) from error
-        if _tells_damage(error):
+        if tells_damage(error):
             raise CorpusError(
                 f"{self.path} is damaged or not what its ending says ({str(error).rstrip('.')}); "
                 f"get the file again, or mend its ending"
             ) from error
         if isinstance(error, OSError):
             raise CorpusError(f"cannot read {self.path}: {error.strerror}; check the file and its disk") from error
+
+
+def tells_damage(error: BaseException | None) -> bool:
+    """Whether it is how a decompressor says that its bytes are no good."""
+    if isinstance(error, OSError):
+        return error.errno is None  # how bz2 says it
+    # ZstdError by its name: zstandard is imported only by those who need it.
+    return isinstance(error, (EOFError, zlib.error, lzma.LZMAError)) or type(error).__name__ == "ZstdError"
 
 
 def read_whole(path: Path) -> bytearray:
@@ -172,13 +180,6 @@ def _to_line_end(raw: IO[bytes]) -> Iterator[bytes]:
         yield piece
         if piece.endswith(b"\n"):
             return
-
-
-def _tells_damage(error: BaseException | None) -> bool:
-    if isinstance(error, OSError):
-        return error.errno is None  # how bz2 says it
-    # ZstdError by its name: zstandard is imported only by those who need it.
-    return isinstance(error, (EOFError, zlib.error, lzma.LZMAError)) or type(error).__name__ == "ZstdError"
 
 
 def _find_elsewhere(address: str) -> list[Path]:

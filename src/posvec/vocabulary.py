@@ -169,7 +169,7 @@ class Vocabulary:
             raise ModelError(f"cannot read the vocabulary {path}: {error.strerror}; check its permissions") from error
         first, *lines = text.split("\n")
         header = _header(first, path)
-        if lines.pop() != "" or len(lines) != header["words"]:
+        if not lines or lines.pop() != "" or len(lines) != header["words"]:
             raise ModelError(f"{path} is damaged: it should have {header['words']:,} words; make it again")
         try:
             # All lines at once: opening a model waits for this.
