@@ -150,7 +150,9 @@ def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, boo
             assert other.report is not None
             loss = abs(one.report.loss - other.report.loss) / other.report.loss
             vectors = float(np.abs(one.input_vectors - other.input_vectors).max() / np.abs(other.input_vectors).max())
-            yield point, f"{level} and {best}", loss, vectors, loss < 1e-4 and vectors < 1e-3
+            # Sums that differ in their last bit are at times rounded to another 16-bit number, 1/2048 away.
+            limit = 1e-2 if one.config.training.precision == "fixed16" else 1e-3
+            yield point, f"{level} and {best}", loss, vectors, loss < 1e-4 and vectors < limit
 
 
 def report(
@@ -202,7 +204,8 @@ What was said where it was refused: {"; ".join(said) or "nothing"}.
 
 {EPOCHS[0]} epochs at D = 100 with each level that this machine runs (initializer identity); the greatest
 difference of any input feature, as a share of the greatest feature. The levels sum in different
-orders, so that they round differently.
+orders, so that they round differently; with precision=fixed16 (presets posvec and small) at times by a whole unit of
+1/2048, which the next epochs carry on: there 0.01 is allowed, elsewhere 0.001.
 
 {table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
 
