@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", help="for pytest; by default all that concern the sanitizer")
     parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
     parser.add_argument("--no-build", action="store_true", help="use what an earlier run has built")
-    options, others = parser.parse_known_args()
+    options, others = parser.parse_known_intermixed_args()  # tests may stand behind options of pytest
     tests = options.tests or (THREADED if options.sanitizer == "thread" else WHOLE)
     if options.no_build:
         python = BUILD / options.sanitizer / "venv" / "bin" / "python"
