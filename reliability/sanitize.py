@@ -26,13 +26,15 @@ THREADED = ["tests/test_kernel.py", "tests/test_encoding.py", "tests/test_vocabu
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n")[0], epilog="All else is for pytest: tests, and its options."
+    )
     parser.add_argument("sanitizer", choices=SANITIZERS)
-    parser.add_argument("tests", nargs="*", help="for pytest; by default all that concern the sanitizer")
     parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
     parser.add_argument("--no-build", action="store_true", help="use what an earlier run has built")
-    options, others = parser.parse_known_intermixed_args()  # tests may stand behind options of pytest
-    tests = options.tests or (THREADED if options.sanitizer == "thread" else WHOLE)
+    options, others = parser.parse_known_args()
+    names_tests = any((ROOT / each.partition("::")[0]).exists() for each in others)
+    tests = [] if names_tests else THREADED if options.sanitizer == "thread" else WHOLE
     if options.no_build:
         python = BUILD / options.sanitizer / "venv" / "bin" / "python"
     else:
