@@ -79,7 +79,7 @@ def environment(sanitizer: str) -> dict[str, str]:
         "PYTHONMALLOC": "malloc",  # so that the sanitizer sees what Python gives to the kernel
         "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-        "TSAN_OPTIONS": "halt_on_error=1:history_size=4",
+        "TSAN_OPTIONS": f"halt_on_error=1:history_size=4:suppressions={Path(__file__).with_name('not-races.txt')}",
         "OPENBLAS_NUM_THREADS": "1",
     }
 
