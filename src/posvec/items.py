@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, TypeAlias
@@ -21,9 +22,9 @@ Weighted: TypeAlias = list[tuple[WordOrVector, float]]
 
 
 def unit(vector: Floats) -> Floats:
-    """The same direction with length 1; zeros stay zeros."""
+    """The same direction with length 1; what has none, as zeros and what is not finite, stays as it is."""
     norm = float(np.linalg.norm(vector))
-    return vector / np.float32(norm) if norm > 0 else vector
+    return vector / np.float32(norm) if 0 < norm < math.inf else vector
 
 
 def units(vectors: Floats) -> Floats:
