@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "extremes.md")
+    parser.add_argument("-o", "--output", type=Path, help="by default named after the cases, in results/")
     arguments = parser.parse_args()
     outcomes: list[Outcome] = []
     for name in arguments.cases or [name for name in CASES if name != "vocabulary"]:
@@ -64,7 +64,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 outcomes += passed_through(name, kind, Path(folder))
             print(name, kind, [f"{each.step}: {each.said or 'works'}" for each in outcomes if each[:2] == (name, kind)])
-    write(arguments.output, report(outcomes, " ".join(["", *arguments.cases])))
+    default = RESULTS / f"{'-'.join(['extremes', *arguments.cases])}.md"
+    write(arguments.output or default, report(outcomes, " ".join(["", *arguments.cases])))
 
 
 def passed_through(name: str, kind: str, folder: Path) -> list[Outcome]:
