@@ -20,7 +20,7 @@ from typing import Any
 
 from posvec.distributed.failures import failure, reason
 from posvec.distributed.options import Options
-from posvec.distributed.plan import make_plan
+from posvec.distributed.plan import LATE, make_plan
 from posvec.distributed.text import ShardedCorpus
 from posvec.distributed.worker import Blueprint, Step, Worker
 from posvec.errors import PosvecError
@@ -34,7 +34,7 @@ _ALONE = 0.05  # of all training at most is that of a single worker
 _DEATHS = 5  # without a milestone in between, after which there is no point in going on
 _START_SECONDS = 300.0
 _COMBINING = "combining"  # beside training
-_AHEAD = 2  # steps: that which a worker is at, during which what came of the one before is combined, and the next
+_AHEAD = 1 + LATE  # steps: that which a worker is at, while what came of the one before is combined, and the next
 _NOTHING: list[list[int]] = [[]] * _AHEAD  # to exchange: only to receive what is under way
 
 
@@ -73,8 +73,8 @@ class Workers:
         self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
         self._blocks = _by_number(blocks)
         """Where each block is, as it is after its last exchange."""
-        self._asked: deque[tuple[list[Any], Sequence[int]]] = deque()
-        """Steps that workers have not ended, as far as is known: references to what came of each, and its owners."""
+        self._asked: deque[tuple[list[Any], Sequence[Sequence[int]]]] = deque()
+        """Steps that workers have not ended, as far as is known: references to what came of each, and its blocks."""
         self._under_way: deque[Sequence[Parcel]] = deque()
         """What each of the last steps handed over, to be received in the one after the next."""
         self._ended: list[Step] = []
@@ -92,7 +92,7 @@ class Workers:
     def cluster(self) -> ClusterReport:
         others = self.round_words * (self.size - 1) / self.size
         periods = [block.period for block in self.plan.blocks]
-        staleness = round(others * (min(periods) + _AHEAD - 1)), round(others * (max(periods) + _AHEAD - 1))
+        staleness = round(others * (min(periods) + LATE)), round(others * (max(periods) + LATE))
         return ClusterReport(self.size, self.round, self.bytes_sent, self.seconds_waited, staleness, self.replaced)
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ class Workers:
         ]
         if not owners:
             results = [[result] for result in results]
-        self._asked.append(([result[0] for result in results], owners))
+        self._asked.append(([result[0] for result in results], wanted))
         parcels = []
         for owner, numbers, *changes in zip(owners, wanted, *(result[1:] for result in results), strict=True):
             combine = self.actors[owner].combine.options(concurrency_group=_COMBINING)
@@ -180,11 +180,11 @@ class Workers:
 
     def _await(self) -> None:
         """The end of the step that was asked for first."""
-        results, owners = self._asked.popleft()
+        results, wanted = self._asked.popleft()
         steps: list[Step] = self.ray.get(results)
-        for i, owner in enumerate(owners):  # changes go to the owner, and what it makes of them to all others
-            self.bytes_sent += sum(step.sent[i] for k, step in enumerate(steps) if k != owner)
-            self.bytes_sent += (self.size - 1) * steps[owner].held[i]
+        for i, numbers in enumerate(wanted):  # changes go to the owner, and what it makes of them to all others
+            self.bytes_sent += sum(step.sent[i] for k, step in enumerate(steps) if k != numbers[0] % self.size)
+            self.bytes_sent += (self.size - 1) * sum(self.plan.blocks[number].bytes for number in numbers)
         now = time.monotonic()
         self.seconds_waited += now - self._last_end - sum(step.seconds for step in steps) / self.size
         self._last_end = now

@@ -24,7 +24,7 @@ Slice = tuple[int, int, int]  # table, begin, end
 _TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False), (256, False))  # period; whether it is too long
 _BLOCK = 1 << 13  # rows of a block at most: some 10 MB
 _GROUP = 1 << 15  # rows exchanged at once at most, so that what is on its way takes little memory
-_LATE = 1  # rounds until what others did in one is known
+LATE = 1  # rounds until what others did in one is known
 _INPUT, _OUTPUT, _POSITIONAL = range(3)
 
 
@@ -132,7 +132,7 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
         expected = np.maximum.accumulate(uses[::-1])[::-1] * words_per_round
         begin = 0
         for tier, following in itertools.zip_longest(_TIERS, _TIERS[1:]):
-            end = int(np.count_nonzero(expected * (following[0] + _LATE) > updates)) if following else len(uses)
+            end = int(np.count_nonzero(expected * (following[0] + LATE) > updates)) if following else len(uses)
             if end > begin:
                 found.append((tier, (table, first + begin, first + end)))
             begin = max(begin, end)

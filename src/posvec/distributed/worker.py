@@ -46,8 +46,6 @@ class Step:
     """Of training."""
     sent: tuple[int, ...]
     """Bytes of the changes for each owner of blocks."""
-    held: tuple[int, ...]
-    """Bytes of the blocks themselves."""
 
 
 class Worker:
@@ -94,8 +92,7 @@ class Worker:
         seconds = time.monotonic() - started
         changes = self.replica.changes(wanted)
         sent = tuple(sum(change.bytes for change in some) for some in changes)
-        held = tuple(sum(self._plan.blocks[number].bytes for number in some) for some in wanted)
-        step = Step(*tally, seconds, sent, held)
+        step = Step(*tally, seconds, sent)
         return (step, *changes) if changes else step
 
     def combine(self, numbers: Sequence[int], where: Sequence[tuple[int, int]], *given: Any) -> list[Floats]:
