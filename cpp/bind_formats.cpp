@@ -24,7 +24,7 @@ nb::list to_list(const std::vector<std::string_view> &words) {
     return list;
 }
 
-std::tuple<nb::list, Array<float>, std::string> read_vector_lines(const nb::bytes &chunk, size_t dim, bool crlf) {
+std::tuple<nb::list, Output<float>, std::string> read_vector_lines(const nb::bytes &chunk, size_t dim, bool crlf) {
     const std::string_view text = posvec::view(chunk);
     Lines lines;
     {
@@ -45,7 +45,7 @@ nb::bytes write_vector_lines(const nb::list &words, const Table &table) {
     return nb::bytes(text.data(), text.size());
 }
 
-std::tuple<nb::list, Array<uint64_t>, size_t, std::string>
+std::tuple<nb::list, Output<uint64_t>, size_t, std::string>
 find_vector_records(const Bytes &bytes, size_t begin, size_t count, uint8_t delimiter, size_t tail, bool lines) {
     Records records;
     {

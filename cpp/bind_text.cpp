@@ -62,7 +62,7 @@ class WordCounter {
     }
 
     // Words by descending count and then by code points, which is the order of their UTF-8 bytes.
-    std::tuple<nb::list, Array<int64_t>> most_common(uint64_t min_count, std::optional<uint64_t> max_words) const {
+    std::tuple<nb::list, Output<int64_t>> most_common(uint64_t min_count, std::optional<uint64_t> max_words) const {
         std::vector<std::pair<std::string_view, uint64_t>> chosen;
         {
             nb::gil_scoped_release release;
@@ -117,7 +117,8 @@ class WordIds {
     }
 
     // Ids of the tokens, V for those outside the vocabulary; tokens of each line that has any; tokens inside.
-    std::tuple<Array<uint32_t>, Array<uint64_t>, uint64_t> encode(Tokenizer &tokenizer, const nb::bytes &chunk) const {
+    std::tuple<Output<uint32_t>, Output<uint64_t>, uint64_t> encode(Tokenizer &tokenizer,
+                                                                    const nb::bytes &chunk) const {
         const std::string_view text = view(chunk);
         std::vector<uint32_t> ids;
         std::vector<uint64_t> lengths;
@@ -169,7 +170,7 @@ nb::list split(Tokenizer &tokenizer, const nb::bytes &text) {
 }
 
 // Walker's alias table by Vose's method: draw i uniformly, keep it with probability[i], else take alias[i].
-std::tuple<Array<float>, Array<uint32_t>> alias_table(const Input<double> &weights) {
+std::tuple<Output<float>, Output<uint32_t>> alias_table(const Input<double> &weights) {
     const size_t size = weights.shape(0);
     std::vector<float> probability(size, 1.0f);
     std::vector<uint32_t> alias(size);
@@ -207,7 +208,7 @@ nb::list ngrams(const nb::str &word, int min_n, int max_n) {
     return result;
 }
 
-Array<uint32_t> ngram_buckets(const nb::str &word, int min_n, int max_n, uint32_t buckets) {
+Output<uint32_t> ngram_buckets(const nb::str &word, int min_n, int max_n, uint32_t buckets) {
     std::vector<uint32_t> result;
     std::string marked;
     each_ngram(view(word), min_n, max_n, marked,
@@ -215,10 +216,10 @@ Array<uint32_t> ngram_buckets(const nb::str &word, int min_n, int max_n, uint32_
     return to_array(std::move(result));
 }
 
-std::tuple<Array<uint64_t>, Array<uint32_t>, Array<uint32_t>> subword_rows(const nb::list &words,
-                                                                           const Input<double> &uses, int min_n,
-                                                                           int max_n, uint32_t buckets,
-                                                                           const Input<uint32_t> &known) {
+std::tuple<Output<uint64_t>, Output<uint32_t>, Output<uint32_t>> subword_rows(const nb::list &words,
+                                                                              const Input<double> &uses, int min_n,
+                                                                              int max_n, uint32_t buckets,
+                                                                              const Input<uint32_t> &known) {
     if (uses.shape(0) != words.size()) throw std::invalid_argument("one use per word");
     const std::vector<std::string_view> texts = views(words);
     std::vector<uint32_t> kept(known.data(), known.data() + known.shape(0));

@@ -10,13 +10,12 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <stdexcept>
 
 #include "levels.hpp"
+#include "python.hpp"
 #include "quantization.hpp"
 #include "sampling.hpp"
 
-namespace nb = nanobind;
 using namespace posvec;
 
 void bind_exchanges(nb::module_ &);
@@ -28,10 +27,6 @@ namespace {
 template <class T, std::size_t Dimensions>
 using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 template <class T> using Ids = Array<const T, 1>;
-
-void require(bool condition, const char *message) {
-    if (!condition) throw std::invalid_argument(message);
-}
 
 // Memory aligned to a cache line, grown when needed and never shrunk.
 template <class T> class Buffer {
@@ -190,6 +185,11 @@ template <class Real> class Trainer {
         }
     }
 
+    // Of a packed row: wide numbers, narrow ones behind them, bytes until the next row.
+    std::tuple<std::size_t, std::size_t, std::size_t> row_shape() const {
+        return {shape.wide, stride() - shape.wide, shape.bytes};
+    }
+
     // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
     std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
                                                            Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -282,6 +282,7 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
         .def("pack", &Trainer<Real>::pack)
         .def("unpack", &Trainer<Real>::unpack)
         .def("unpack_into", &Trainer<Real>::unpack_into, nb::arg("table").noconvert())
+        .def_prop_ro("row_shape", &Trainer<Real>::row_shape)
         .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
              nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false,
              nb::arg("first_line") = 0)
@@ -330,6 +331,7 @@ NB_MODULE(_kernel, m) {
           nb::arg("end"), nb::arg("means").noconvert());
     m.def("nearest_centroids", &find_nearest, nb::arg("rows"), nb::arg("codebook"), nb::arg("codes").noconvert());
     m.attr("PAD") = kPad;
+    m.attr("MOST_UNITS") = static_cast<int>(kMostUnits);
     m.def("cpu_levels", [] {
         std::vector<std::string> names;
         for (const Level *level : available_levels()) names.emplace_back(level->name);

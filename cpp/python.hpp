@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -11,14 +12,18 @@ namespace nb = nanobind;
 
 namespace posvec {
 
-template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T> using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 template <class T> using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+inline void require(bool condition, const char *message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
 // A NumPy array that owns the vector.
-template <class T> Array<T> to_array(std::vector<T> &&values) {
+template <class T> Output<T> to_array(std::vector<T> &&values) {
     auto *owner = new std::vector<T>(std::move(values));
     nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return Array<T>(owner->data(), {owner->size()}, capsule);
+    return Output<T>(owner->data(), {owner->size()}, capsule);
 }
 
 inline std::string_view view(const nb::bytes &bytes) { return {bytes.c_str(), bytes.size()}; }

@@ -19,7 +19,6 @@ from posvec import CorpusError, PosvecError
 from posvec.config import make_config
 from posvec.corpus import open_corpus
 from posvec.distributed.options import make_options
-from posvec.distributed.plan import tables
 from posvec.encoding import encode
 from posvec.errors import ConfigError
 from posvec.model import Model
@@ -188,7 +187,8 @@ def test_a_worker_that_is_killed_changes_nothing(trained, varied, monkeypatch):
     assert model.report.cluster.replaced == 1
     assert model.report.words == trained.report.words
     assert model.report.loss == pytest.approx(trained.report.loss)
-    for one, other in zip(tables(model), tables(trained), strict=True):
+    both = ((*each.trained_tables(), each.positional_vectors) for each in (model, trained))
+    for one, other in zip(*both, strict=True):
         assert (one == other).all()
 
 

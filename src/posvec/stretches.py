@@ -18,7 +18,7 @@ from posvec.environment import cpu_level
 from posvec.model import Model
 from posvec.parallel import thread_count
 from posvec.reports import ClusterReport
-from posvec.tables import Floats, kernel_view, padded_table
+from posvec.tables import Floats, Numbers, kernel_view, padded_table
 
 
 class Text(Protocol):
@@ -49,6 +49,10 @@ def content_digest(text: Text) -> str:
 
 Result = tuple[int, int, float]
 """Of training: tokens read, masked words, and the sum of their losses."""
+
+
+Tables = tuple[Floats, Numbers, Floats, Floats]
+"""Wide and narrow features of the input vectors, output vectors, positional vectors."""
 
 
 class Work(ABC):
@@ -95,21 +99,18 @@ class Crew(Protocol):
 class Stretches:
     """The lines of a corpus in stretches, and the model that is trained on them; numbered over all epochs."""
 
-    def __init__(self, model: Model, corpus: Text, wide: bool = False) -> None:
-        """``wide``: the input vectors stay readable while they are trained, whatever the setting ``precision``."""
+    def __init__(self, model: Model, corpus: Text) -> None:
         self.config = model.config
         self.corpus = corpus
         self._model = model
         options = kernel_options(self.config)
-        options.narrow &= not wide
         self._packs = options.narrow
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Free ones: memory that is new costs time."""
-        input_vectors, output_vectors = model.trained_tables()
-        self._shape = input_vectors.shape
+        self._input_vectors, self._output_vectors = model.trained_tables()
         self._trainer = _kernel.Trainer(
-            kernel_view(input_vectors),
-            kernel_view(output_vectors),
+            kernel_view(self._input_vectors),
+            kernel_view(self._output_vectors),
             model.positional_vectors,
             model.rows.row_begin,
             model.rows.rows,
@@ -119,19 +120,37 @@ class Stretches:
             cpu_level(),
         )
 
-    def pack(self) -> None:
-        """From now on the memory of the input vectors is the kernel's; the model gives copies to who asks for them."""
-        if self._packs:
-            self._model.unpacked = self._unpacked
-            self._trainer.pack()
+    def pack(self) -> bool:
+        """From now on the memory of the input vectors is the kernel's; the model gives copies to who asks for them.
+
+        Returns whether there was anything to do.
+        """
+        if not self._packs or self._model.unpacked:
+            return False
+        self._model.unpacked = self._unpacked
+        self._trainer.pack()
+        return True
 
     def unpack(self) -> None:
         if self._model.unpacked:
             self._trainer.unpack()
             self._model.unpacked = None
 
+    @property
+    def tables(self) -> Tables:
+        """The parameters as they lie in memory while the input vectors are packed, not copied."""
+        wide, narrow, row_bytes = self._trainer.row_shape
+        memory = kernel_view(self._input_vectors).reshape(-1).view(np.uint8)
+        rows = memory[: len(self._input_vectors) * row_bytes].reshape(-1, row_bytes)
+        return (
+            rows[:, : 4 * min(wide, self.config.model.dim)].view(np.float32),
+            rows[:, 4 * wide : 4 * wide + 2 * narrow].view(np.int16),
+            self._output_vectors,
+            self._model.positional_vectors,
+        )
+
     def _unpacked(self) -> Floats:
-        copy = padded_table(*self._shape)
+        copy = padded_table(*self._input_vectors.shape)
         self._trainer.unpack_into(kernel_view(copy))
         return copy
 
@@ -185,7 +204,7 @@ class Burst(Work):
         self._results: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
         self._working = threads
         self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
-        stretches.pack()
+        self._packed = stretches.pack()
         for thread in self._threads:
             thread.start()
 
@@ -193,7 +212,8 @@ class Burst(Work):
         super().close()
         for thread in self._threads:
             thread.join()
-        self._stretches.unpack()
+        if self._packed:
+            self._stretches.unpack()
 
     def results(self) -> Iterator[Result]:
         """What each stretch gave; ends when all threads have."""

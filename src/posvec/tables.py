@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from posvec._kernel import PAD
 
 Floats = NDArray[np.float32]
+Numbers = NDArray[np.float32] | NDArray[np.int16]
+"""Of rows as they are trained, or of what was done to them: 16 bits are whole units (``precision``)."""
 
 
 def padded_table(rows: int, dim: int) -> Floats:

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-
-from posvec.tables import Floats
+from numpy.typing import NDArray
 
 
 class Buffers:
-    """Of any shape, in memory that was taken before if there is some that is large enough."""
+    """Of any shape and type, in memory that was taken before if there is some that is large enough."""
 
     def __init__(self) -> None:
-        self._free: list[Floats] = []
+        self._free: list[NDArray[np.uint8]] = []
 
-    def take(self, shape: tuple[int, ...]) -> Floats:
-        size = math.prod(shape)
+    def take(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         found = next((i for i, memory in enumerate(self._free) if memory.size >= size), None)
-        memory = np.empty(_rounded(size), np.float32) if found is None else self._free.pop(found)
-        buffer: Floats = memory[:size].reshape(shape)
-        return buffer
+        memory = np.empty(_rounded(size), np.uint8) if found is None else self._free.pop(found)
+        return memory[:size].view(dtype).reshape(shape)
 
-    def give(self, buffers: Iterable[Floats]) -> None:
+    def give(self, buffers: Iterable[Any]) -> None:
         """Back, whole as they were taken; nobody uses them any more."""
-        for buffer in buffers:
-            assert isinstance(buffer.base, np.ndarray)
-            self._free.append(buffer.base)
+        self._free += [buffer.base for buffer in buffers]
 
 
 def _rounded(size: int) -> int:

@@ -4,42 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec._kernel import MOST_UNITS, add_up
 from posvec.distributed.plan import Block
-
-Floats = NDArray[np.float32]
-
-_CACHED = 1 << 10  # rows to work on at a time, so that what becomes of them is still in the cache when it is needed
+from posvec.tables import Floats, Numbers
 
 
 @dataclass(frozen=True)
 class Changes:
     """What a worker did to the rows of a block: those that it touched, and how far each has moved."""
 
-    rows: NDArray[np.uint32] | None
-    """Places in the block; None: all of them."""
-    moved: Floats
-    """(rows, D)"""
-
-    @property
-    def places(self) -> Any:
-        return slice(None) if self.rows is None else self.rows
+    places: NDArray[np.uint32]
+    """Those rows in the block, in ascending order."""
+    moved: Numbers
 
     @property
     def bytes(self) -> int:
-        return self.moved.nbytes + (0 if self.rows is None else self.rows.nbytes)
+        return self.moved.nbytes + self.places.nbytes
 
 
-def exchanged(block: Block, base: Floats, changes: Sequence[Changes], rule: str, out: Floats) -> Floats:
+def exchanged(block: Block, base: Numbers, changes: Sequence[Changes], rule: str, out: Numbers) -> Numbers:
     """The rows of a block after an exchange: ``base``, as they were after the last one, moved by all workers."""
     if rule == "sum" or (rule == "steady" and not block.hot):
-        return _move(base, changes, out)
+        add_up(base, [change.places for change in changes], [change.moved for change in changes], out)
+        return out
     moved = steady(changes, block.places) if rule == "steady" else combine(len(base), changes, rule)
-    return np.add(base, moved, out=out)
+    moved += base
+    out[:] = moved if out.dtype == np.float32 else np.rint(moved).clip(-MOST_UNITS, MOST_UNITS)
+    return out
 
 
 def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:
@@ -111,23 +106,12 @@ def _main_direction(rows: Floats) -> Floats:
 
 
 def _sum(rows: int, changes: Sequence[Changes]) -> Floats:
-    nothing = np.zeros((rows, changes[0].moved.shape[1]), np.float32)
-    return _move(nothing, changes, nothing)
+    total = np.zeros((rows, changes[0].moved.shape[1]), np.float32)
+    for change in changes:
+        total[change.places] += change.moved
+    return total
 
 
-def _move(base: Floats, changes: Sequence[Changes], out: Floats) -> Floats:
-    for first in range(0, len(base), _CACHED):
-        some = out[first : first + _CACHED]
-        some[:] = base[first : first + _CACHED]
-        for change in changes:
-            if change.rows is None:
-                some += change.moved[first : first + _CACHED]
-            else:
-                begin, end = np.searchsorted(change.rows, [first, first + len(some)])
-                some[change.rows[begin:end] - first] += change.moved[begin:end]
-    return out
-
-
-def _squares(rows: Floats) -> Floats:
-    squares: Floats = np.einsum("ij,ij->i", rows, rows)
+def _squares(rows: Numbers) -> Floats:
+    squares: Floats = np.einsum("ij,ij->i", rows, rows, dtype=np.float32)
     return squares

@@ -27,7 +27,7 @@ from posvec.errors import PosvecError
 from posvec.extras import need
 from posvec.model import Model
 from posvec.reports import ClusterReport
-from posvec.stretches import Result, Work, total
+from posvec.stretches import Result, Stretches, Work, total
 
 _ROUNDS = 50  # of an epoch at least, however short the text
 _ALONE = 0.05  # of all training at most is that of a single worker
@@ -57,7 +57,7 @@ class Workers:
 
     def __init__(self, model: Model, text: ShardedCorpus, options: Options, threads: int) -> None:
         self.ray = need("ray", "distributed")
-        self.model, self.size, self.threads = model, options.workers, options.workers * threads
+        self.size, self.threads = options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
         words = min(options.sync_words / max(1, self.size - 1) ** 2, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
@@ -66,10 +66,15 @@ class Workers:
         self.alone = round(alone / per_stretch) if self.size > 1 else 0
         """The stretches that are trained before all workers take part."""
         self.round_words = self.size * self.stretches * per_stretch
-        self.plan = make_plan(model, self.round_words, options.sync_updates, self.size)
+        self._stretches = Stretches(model, text)
+        self._stretches.pack()
+        self._tables = self._stretches.tables
+        self.plan = make_plan(model, self._tables, self.round_words, options.sync_updates, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
         self.seconds_waited = 0.0
-        blocks = [(group, self.ray.put([self.plan.blocks[i].read(model) for i in group])) for group in self.plan.all()]
+        blocks = [
+            (group, self.ray.put([self.plan.blocks[i].read(self._tables) for i in group])) for group in self.plan.all()
+        ]
         self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
         self._blocks = _by_number(blocks)
         """Where each block is, as it is after its last exchange."""
@@ -83,7 +88,7 @@ class Workers:
         self._blueprint = self.ray.put(blueprint)
         self._actor = self.ray.remote(num_cpus=threads, concurrency_groups={_COMBINING: 1})(Worker)
         self.actors: list[Any] = []
-        self._start(range(self.size))
+        self.ray.wait(self._start(range(self.size)), num_returns=self.size)  # training has not begun: it takes no time
 
     def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work:
         return Rounds(self, first, end, held_out, interrupted)
@@ -98,6 +103,7 @@ class Workers:
     def close(self) -> None:
         for actor in self.actors:
             self.ray.kill(actor)
+        self._stretches.unpack()
 
     # ---- rounds -------------------------------------------------------------------------------------------------
 
@@ -144,7 +150,7 @@ class Workers:
             self._reach_milestone(stretch, self._exchange(self.plan.all()))
         for numbers, reference in self.milestone.blocks:
             for number, values in zip(numbers, self.ray.get(reference), strict=True):
-                self.plan.blocks[number].write(self.model, values)
+                self.plan.blocks[number].write(self._tables, values)
 
     def _exchange(self, groups: Sequence[Sequence[int]]) -> list[Parcel]:
         return [parcel for group in groups for parcel in self._ask([0] * (self.size + 1), group)]
@@ -234,7 +240,8 @@ class Workers:
             return False
         return True
 
-    def _start(self, places: Sequence[int]) -> None:
+    def _start(self, places: Sequence[int]) -> list[Any]:
+        """Returns references to what ends when all replicas are as they were at the milestone."""
         started = {place: self._actor.remote(self._blueprint) for place in places}
         self.actors = [started.get(i) or self.actors[i] for i in range(self.size)]
         try:
@@ -246,8 +253,7 @@ class Workers:
             ) from error
         except self.ray.exceptions.RayError as error:
             raise failure(error) from error
-        for actor in self.actors:
-            actor.start.remote(*_spread(self.milestone.blocks))
+        return [actor.start.remote(*_spread(self.milestone.blocks)) for actor in self.actors]
 
 
 def _by_number(parcels: Sequence[Parcel]) -> dict[int, Parcel]:

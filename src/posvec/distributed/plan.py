@@ -14,30 +14,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.model import Model
+from posvec.stretches import Tables
+from posvec.tables import Numbers
 
-Floats = NDArray[np.float32]
 Slice = tuple[int, int, int]  # table, begin, end
 
 _TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False), (256, False))  # period; whether it is too long
 _BLOCK = 1 << 13  # rows of a block at most: some 10 MB
 _GROUP = 1 << 15  # rows exchanged at once at most, so that what is on its way takes little memory
 LATE = 1  # rounds until what others did in one is known
-_INPUT, _OUTPUT, _POSITIONAL = range(3)
+_WIDE, _NARROW, _OUTPUT, _POSITIONAL = range(4)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are exchanged together: slices (table, begin, end) of the input, output and positional vectors."""
+    """Rows that are exchanged together: slices (table, begin, end), all of one table."""
 
     period: int
     """In rounds."""
     hot: bool
     """Whether its rows are updated more often even between two rounds."""
     slices: tuple[Slice, ...]
-    width: int
+    row_bytes: int
 
     @property
     def rows(self) -> int:
@@ -45,7 +45,7 @@ class Block:
 
     @property
     def bytes(self) -> int:
-        return self.rows * self.width * 4
+        return self.rows * self.row_bytes
 
     @property
     def places(self) -> list[slice]:
@@ -53,16 +53,16 @@ class Block:
         ends = list(itertools.accumulate((end - begin for _, begin, end in self.slices), initial=0))
         return [slice(*bounds) for bounds in itertools.pairwise(ends)]
 
-    def parts(self, model: Model) -> Iterator[tuple[slice, Floats]]:
-        """Its rows in the model, one slice after the other, and which of its own they are."""
+    def parts(self, tables: Tables) -> Iterator[tuple[slice, Numbers]]:
+        """Its rows in the tables of a model, one slice after the other, and which of its own they are."""
         for place, (table, begin, end) in zip(self.places, self.slices, strict=True):
-            yield place, tables(model)[table][begin:end]
+            yield place, tables[table][begin:end]
 
-    def read(self, model: Model) -> Floats:
-        return np.concatenate([rows for _, rows in self.parts(model)])
+    def read(self, tables: Tables) -> Numbers:
+        return np.concatenate([rows for _, rows in self.parts(tables)])
 
-    def write(self, model: Model, values: Floats) -> None:
-        for place, rows in self.parts(model):
+    def write(self, tables: Tables, values: Numbers) -> None:
+        for place, rows in self.parts(tables):
             rows[:] = values[place]
 
 
@@ -95,23 +95,18 @@ class Plan:
         return groups
 
 
-def make_plan(model: Model, words_per_round: float, updates: float, workers: int) -> Plan:
+def make_plan(model: Model, tables: Tables, words_per_round: float, updates: float, workers: int) -> Plan:
     """Blocks of rows that are updated about ``updates`` times between exchanges, or more if that is in every round."""
+    row_bytes = [table.shape[1] * table.itemsize for table in tables]
     blocks: list[Block] = []
-    if model.positional_vectors.size:
-        rows, width = model.positional_vectors.shape
-        blocks.append(Block(1, True, ((_POSITIONAL, 0, rows),), width))
+    if row_bytes[_POSITIONAL]:
+        blocks.append(Block(1, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
     # Of several workers each sees only its own share, and the more of them there are, the further their sum can go.
     ranges = _ranges(model, words_per_round, updates * 2 / max(2, workers))
-    for period, hot in _TIERS:
-        chosen = [each for tier, each in ranges if tier == (period, hot)]
-        blocks += [Block(period, hot, slices, model.config.model.dim) for slices in _cut(chosen, workers)]
+    for tier, table in itertools.product(_TIERS, (_WIDE, _NARROW, _OUTPUT)):
+        chosen = [each for its, each in ranges if its == tier and each[0] == table and row_bytes[table]]
+        blocks += [Block(*tier, slices, row_bytes[table]) for slices in _cut(chosen, workers)]
     return Plan(tuple(blocks))
-
-
-def tables(model: Model) -> tuple[Floats, Floats, Floats]:
-    """The parameters, in the order that blocks name them."""
-    return (*model.trained_tables(), model.positional_vectors)
 
 
 def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[tuple[int, bool], Slice]]:
@@ -123,10 +118,10 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
     context = np.bincount(rows.rows, np.repeat(masked, begins[1:] - begins[:-1]), rows.table_rows)
     negatives = vocabulary.negative_weights() * masked.sum() * model.config.training.negatives
     found = []
-    for table, first, uses in (
-        (_INPUT, 0, context[:words]),
-        (_INPUT, words, context[words:]),
-        (_OUTPUT, 0, masked + negatives),
+    for of_tables, first, uses in (
+        ((_WIDE, _NARROW), 0, context[:words]),
+        ((_WIDE, _NARROW), words, context[words:]),
+        ((_OUTPUT,), 0, masked + negatives),
     ):
         # Rows may be out of order, as those of a model that was trained further: each goes with the busiest behind it.
         expected = np.maximum.accumulate(uses[::-1])[::-1] * words_per_round
@@ -134,7 +129,7 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
         for tier, following in itertools.zip_longest(_TIERS, _TIERS[1:]):
             end = int(np.count_nonzero(expected * (following[0] + LATE) > updates)) if following else len(uses)
             if end > begin:
-                found.append((tier, (table, first + begin, first + end)))
+                found += [(tier, (table, first + begin, first + end)) for table in of_tables]
             begin = max(begin, end)
     return found
 

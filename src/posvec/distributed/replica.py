@@ -14,34 +14,37 @@ import numpy as np
 from posvec._kernel import hand_over, take_over
 from posvec.distributed.buffers import Buffers
 from posvec.distributed.combining import Changes
-from posvec.distributed.plan import Floats, Plan
+from posvec.distributed.plan import Plan
 from posvec.model import Model
 from posvec.stretches import Burst, Result, Stretches, Text, total
+from posvec.tables import Numbers
 
 
 class Replica:
     """A copy of a model. Nothing here knows how workers are reached."""
 
     def __init__(self, model: Model, text: Text, plan: Plan, threads: int) -> None:
-        self.model, self.plan, self.threads = model, plan, threads
-        self.base: dict[int, Floats] = {}
+        self.plan, self.threads = plan, threads
+        self._stretches = Stretches(model, text)
+        self._stretches.pack()
+        self.tables = self._stretches.tables
+        self.base: dict[int, Numbers] = {}
         """Each block as it was received last: the same arrays for all replicas that share memory."""
-        self._handed_over: defaultdict[int, list[Floats]] = defaultdict(list)
+        self._handed_over: defaultdict[int, list[Numbers]] = defaultdict(list)
         """The rows of blocks when their changes were handed over, as long as those have not come back; oldest first."""
         self._buffers = Buffers()
-        self._sent: list[Floats] = []
-        self._stretches = Stretches(model, text, wide=True)  # rows are read between bursts, many times a second
+        self._sent: list[Numbers] = []
 
     def train(self, first: int, end: int, held_out: bool = False) -> Result:
         """Stretches ``first`` to ``end - 1``."""
         with Burst(self._stretches, first, end, self.threads, held_out) as burst:
             return total(list(burst.results()))
 
-    def start(self, blocks: Mapping[int, Floats]) -> None:
+    def start(self, blocks: Mapping[int, Numbers]) -> None:
         """All blocks as they are to be; what was done to them here is forgotten."""
         self._handed_over.clear()
         for number, values in blocks.items():
-            self.plan.blocks[number].write(self.model, values)
+            self.plan.blocks[number].write(self.tables, values)
             self.base[number] = values
 
     def changes(self, blocks: Sequence[Sequence[int]]) -> list[list[Changes]]:
@@ -50,11 +53,11 @@ class Replica:
         self._sent = []
         return [[self._changes(number) for number in some] for some in blocks]
 
-    def receive(self, blocks: Mapping[int, Floats]) -> None:
+    def receive(self, blocks: Mapping[int, Numbers]) -> None:
         """Blocks with what all workers did to them, of the oldest exchange that is under way."""
         for number, values in blocks.items():
             handed_over, *later = self._handed_over[number]
-            for place, rows in self.plan.blocks[number].parts(self.model):
+            for place, rows in self.plan.blocks[number].parts(self.tables):
                 for each in (rows, *(snapshot[place] for snapshot in later)):
                     take_over(each, handed_over[place], values[place])
             self._buffers.give([handed_over])
@@ -63,10 +66,10 @@ class Replica:
 
     def _changes(self, number: int) -> Changes:
         since = self._handed_over[number][-1] if self._handed_over[number] else self.base[number]
-        now, moved = self._buffers.take(since.shape), self._buffers.take(since.shape)
+        now, moved = (self._buffers.take(since.shape, since.dtype) for _ in range(2))
         touched, count = np.empty(len(since), np.uint32), 0
-        for place, rows in self.plan.blocks[number].parts(self.model):
+        for place, rows in self.plan.blocks[number].parts(self.tables):
             count = hand_over(rows, since[place], now[place], moved, touched, place.start, count)
         self._handed_over[number].append(now)
         self._sent.append(moved)
-        return Changes(None if count == len(since) else touched[:count], moved[:count])
+        return Changes(touched[:count], moved[:count])

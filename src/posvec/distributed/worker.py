@@ -13,12 +13,12 @@ import numpy as np
 from posvec.config import Config
 from posvec.distributed.buffers import Buffers
 from posvec.distributed.combining import exchanged
-from posvec.distributed.plan import Floats, Plan
+from posvec.distributed.plan import Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
 from posvec.stretches import Text
 from posvec.subwords import SubwordRows
-from posvec.tables import padded_table
+from posvec.tables import Numbers, padded_table
 from posvec.vocabulary import Vocabulary
 
 
@@ -62,17 +62,17 @@ class Worker:
         self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
         self._plan, self._rule = blueprint.plan, blueprint.rule
         self._buffers = Buffers()  # of combining, which runs beside the rest
-        self._combined: list[Floats] = []
-        self._milestone: tuple[list[Floats], ...] = ()
+        self._combined: list[Numbers] = []
+        self._milestone: tuple[list[Numbers], ...] = ()
 
     def process_id(self) -> int:
         return os.getpid()
 
-    def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Floats]) -> None:
+    def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Numbers]) -> None:
         """From all blocks as they are given, whatever was done before."""
         self.replica.start(_together(numbers, values))
 
-    def keep(self, *blocks: list[Floats]) -> None:
+    def keep(self, *blocks: list[Numbers]) -> None:
         """Hold on to all blocks of a milestone: should another node be lost, copies are here."""
         self._milestone = blocks
 
@@ -83,7 +83,7 @@ class Worker:
         held_out: bool,
         wanted: Sequence[Sequence[int]],
         numbers: Sequence[Sequence[int]],
-        *values: Sequence[Floats],
+        *values: Sequence[Numbers],
     ) -> Any:
         """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners."""
         self.replica.receive(_together(numbers, values))
@@ -95,7 +95,7 @@ class Worker:
         step = Step(*tally, seconds, sent)
         return (step, *changes) if changes else step
 
-    def combine(self, numbers: Sequence[int], where: Sequence[tuple[int, int]], *given: Any) -> list[Floats]:
+    def combine(self, numbers: Sequence[int], where: Sequence[tuple[int, int]], *given: Any) -> list[Numbers]:
         """Blocks with what each worker did to them, given after the lists in which they are found as they were.
 
         Runs beside training, of which it touches nothing.
@@ -104,12 +104,12 @@ class Worker:
         bases = [given[which][place] for which, place in where]
         self._buffers.give(self._combined)  # Ray has made a copy of what was returned
         self._combined = [
-            exchanged(self._plan.blocks[number], base, changes, self._rule, self._buffers.take(base.shape))
+            exchanged(self._plan.blocks[number], base, changes, self._rule, self._buffers.take(base.shape, base.dtype))
             for number, base, *changes in zip(numbers, bases, *given[lists:], strict=True)
         ]
         return self._combined
 
 
-def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[Floats]]) -> dict[int, Floats]:
+def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[Numbers]]) -> dict[int, Numbers]:
     """Blocks by their numbers."""
     return {number: each for some in zip(numbers, values, strict=True) for number, each in zip(*some, strict=True)}
