@@ -50,11 +50,11 @@ def test_changes_of_narrow_rows_add_up_to_what_16_bits_can_hold():
     base = np.array([[30000, -30000], [0, 5], [7, 7]], np.int16)
     some = Changes(np.array([0, 2], np.uint32), np.array([[2000, -2000], [1, 1]], np.int16))
     other = Changes(np.array([0, 1], np.uint32), np.array([[2000, -2000], [3, -3]], np.int16))
-    cold, hot = (Block(1, hot, ((1, 0, 3),), 4) for hot in (False, True))
+    cold, hot = (Block(1, 0, hot, ((1, 0, 3),), 4) for hot in (False, True))
     for block, rule in ((cold, "steady"), (hot, "sum"), (hot, "agreement")):
         moved = exchanged(block, base, [some, other], rule, np.empty_like(base))
         assert moved.dtype == np.int16
-        expected = [[32767, -32767], [3, 2], [8, 8]] if rule != "agreement" else [[32000, -32000], [3, 2], [8, 8]]
+        expected = [[32767, -32768], [3, 2], [8, 8]] if rule != "agreement" else [[32000, -32000], [3, 2], [8, 8]]
         assert moved.tolist() == expected
 
 
@@ -115,7 +115,7 @@ def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(pr
                 step = step.astype(np.int16) if table.dtype == np.int16 else (step / 8).astype(np.float32)
                 table += step
                 by += step
-        for group in plan.due(number) if number else plan.all():
+        for group in [plan.due(number)] if number else plan.all():
             handed_over = [replica.changes([group])[0] for replica in replicas]
             for block, *changes in zip(group, *handed_over, strict=True):
                 values[block] = exchanged(

@@ -12,6 +12,8 @@ from posvec._kernel import MOST_UNITS, add_up
 from posvec.distributed.plan import Block
 from posvec.tables import Floats, Numbers
 
+_LEADING = 512  # rows of a part, the busiest: enough to tell where all of them go
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -55,12 +57,11 @@ def steady(changes: Sequence[Changes], places: Sequence[slice]) -> Floats:
     every worker goes all that way by itself. So along the direction in which the rows of a part moved most, what the
     workers agree on counts once. In all other directions changes are as good as independent, and add up.
     """
-    rows = places[-1].stop
-    total, moved = _sum(rows, changes), [_sum(rows, [change]) for change in changes]
+    total = _sum(places[-1].stop, changes)
     for place in places:
-        direction = _main_direction(total[place])
+        direction = _main_direction(total[place][:_LEADING])
         along = total[place] @ direction
-        squares = sum(float(np.square(each[place] @ direction).sum()) for each in moved)
+        squares = sum(_square_along(change, place, direction) for change in changes)
         share = min(1.0, squares / max(float(np.square(along).sum()), 1e-30))
         total[place] -= np.float32(1 - share) * np.outer(along, direction)
     return total
@@ -96,7 +97,7 @@ RULES: dict[str, Callable[[Tally], Floats]] = {
 
 
 def _main_direction(rows: Floats) -> Floats:
-    """The direction in which rows are longest, all together, by the power method: of length 1, or 0 if all are."""
+    """The direction in which rows are longest, all together, by the power method: of length 1, or 0 if they are."""
     direction = rows[np.argmax(_squares(rows))]
     for _ in range(8):  # near enough: nothing depends on the last digits
         direction = direction / max(float(np.linalg.norm(direction)), 1e-30)
@@ -105,11 +106,16 @@ def _main_direction(rows: Floats) -> Floats:
     return longest
 
 
+def _square_along(change: Changes, rows: slice, direction: Floats) -> float:
+    """How far a worker has moved some rows of a block along a direction: the sum of squares."""
+    begin, end = np.searchsorted(change.places, [rows.start, rows.stop])
+    return float(np.square(change.moved[begin:end].astype(np.float32) @ direction).sum())
+
+
 def _sum(rows: int, changes: Sequence[Changes]) -> Floats:
-    total = np.zeros((rows, changes[0].moved.shape[1]), np.float32)
-    for change in changes:
-        total[change.places] += change.moved
-    return total
+    nothing: Numbers = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
+    add_up(nothing, [change.places for change in changes], [change.moved for change in changes], nothing)
+    return nothing.astype(np.float32)
 
 
 def _squares(rows: Numbers) -> Floats:

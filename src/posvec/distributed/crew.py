@@ -4,10 +4,10 @@ At first a single worker trains: a new model moves as a whole, and what several 
 too much. In every round after that, each trains its share of the next stretches on its own replica. Then the blocks
 that are due are exchanged: each worker hands over what it did to their rows, the owner of a block combines that into
 new values, and all workers receive these. Nobody waits for that: a worker trains its next round meanwhile, and receives
-after it. Rounds in which all blocks are due, and pauses of training, are milestones: what is under way is waited for,
-and training goes on with replicas that are all the same. When a worker dies, another one takes its place, all go back
-to the last milestone, and what was trained since is trained again. With one thread for each worker the result is, byte
-for byte, that of a run in which nobody died.
+after it. From time to time, and when training pauses, all blocks are exchanged: at such a milestone what is under way
+is waited for, and training goes on with replicas that are all the same. When a worker dies, another one takes its
+place, all go back to the last milestone, and what was trained since is trained again. With one thread for each worker
+the result is, byte for byte, that of a run in which nobody died.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from posvec.distributed.failures import failure, reason
 from posvec.distributed.options import Options
-from posvec.distributed.plan import LATE, make_plan
+from posvec.distributed.plan import LATE, LONGEST, make_plan
 from posvec.distributed.text import ShardedCorpus
 from posvec.distributed.worker import Blueprint, Step, Worker
 from posvec.errors import PosvecError
@@ -120,12 +120,11 @@ class Workers:
         Returns what has ended meanwhile.
         """
         self._depart()
-        due = self.plan.due(self.round + 1) if bounds[-1] > self.alone else []
-        is_milestone = sum(map(len, due)) == len(self.plan.blocks)
-        if self.size == 1 and not is_milestone:
-            due = []  # nobody to exchange anything with
-        blocks = [*self._ask(bounds, due[0] if due else []), *self._exchange(due[1:])]
         self.round += 1
+        is_milestone = self.round % LONGEST == 0
+        is_shared = bounds[-1] > self.alone and self.size > 1  # else there is nobody to exchange anything with
+        due = self.plan.all() if is_milestone else [self.plan.due(self.round) if is_shared else []]
+        blocks = [*self._ask(bounds, due[0]), *self._exchange(due[1:])]
         if is_milestone:
             self._reach_milestone(bounds[-1], blocks)
         if bounds[-1] == self.alone:  # the others begin with all that has changed much

@@ -4,7 +4,7 @@ A row that is updated n times between two exchanges, by all workers together, ha
 replicas. So each row gets the longest period in which it is expected to be updated no more than some number of times:
 1 round, 4, 16, 64 or 256 of them; those for which even a round is too long are hot. Words and n-gram buckets lie by
 descending use, so that the rows of one period are neighbours, and are cut into blocks, each of which one worker
-combines.
+combines; those of one period take turns, so that every round exchanges about as much.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from posvec.tables import Numbers
 Slice = tuple[int, int, int]  # table, begin, end
 
 _TIERS = ((1, True), (1, False), (4, False), (16, False), (64, False), (256, False))  # period; whether it is too long
-_BLOCK = 1 << 13  # rows of a block at most: some 10 MB
+LONGEST = _TIERS[-1][0]
+_MOST, _LEAST = 1 << 13, 1 << 8  # rows of a block: some 10 MB, and enough to be worth the handling
 _GROUP = 1 << 15  # rows exchanged at once at most, so that what is on its way takes little memory
 LATE = 1  # rounds until what others did in one is known
 _WIDE, _NARROW, _OUTPUT, _POSITIONAL = range(4)
@@ -34,6 +35,8 @@ class Block:
 
     period: int
     """In rounds."""
+    phase: int
+    """In which of the rounds of a period it is exchanged."""
     hot: bool
     """Whether its rows are updated more often even between two rounds."""
     slices: tuple[Slice, ...]
@@ -72,11 +75,12 @@ class Plan:
 
     blocks: tuple[Block, ...]
 
-    def due(self, round_number: int) -> list[list[int]]:
-        """The numbers of the blocks to exchange after a round, counted from 1, in groups to exchange one by one."""
-        return self._groups([i for i, block in enumerate(self.blocks) if round_number % block.period == 0])
+    def due(self, round_number: int) -> list[int]:
+        """The numbers of the blocks to exchange after a round."""
+        return [i for i, block in enumerate(self.blocks) if round_number % block.period == block.phase]
 
     def all(self) -> list[list[int]]:
+        """In groups to exchange one by one."""
         return self._groups(range(len(self.blocks)))
 
     def within(self, rounds: float) -> list[list[int]]:
@@ -100,12 +104,13 @@ def make_plan(model: Model, tables: Tables, words_per_round: float, updates: flo
     row_bytes = [table.shape[1] * table.itemsize for table in tables]
     blocks: list[Block] = []
     if row_bytes[_POSITIONAL]:
-        blocks.append(Block(1, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
+        blocks.append(Block(1, 0, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
     # Of several workers each sees only its own share, and the more of them there are, the further their sum can go.
     ranges = _ranges(model, words_per_round, updates * 2 / max(2, workers))
-    for tier, table in itertools.product(_TIERS, (_WIDE, _NARROW, _OUTPUT)):
-        chosen = [each for its, each in ranges if its == tier and each[0] == table and row_bytes[table]]
-        blocks += [Block(*tier, slices, row_bytes[table]) for slices in _cut(chosen, workers)]
+    for (period, hot), table in itertools.product(_TIERS, (_WIDE, _NARROW, _OUTPUT)):
+        chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table and row_bytes[table]]
+        for i, slices in enumerate(_cut(chosen, period, workers)):
+            blocks.append(Block(period, i // workers % period, hot, slices, row_bytes[table]))
     return Plan(tuple(blocks))
 
 
@@ -134,10 +139,10 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
     return found
 
 
-def _cut(ranges: list[Slice], workers: int) -> list[tuple[Slice, ...]]:
-    """Parts of about the same size, as many for each worker."""
+def _cut(ranges: list[Slice], period: int, workers: int) -> list[tuple[Slice, ...]]:
+    """Parts of about the same size, as many for each worker, and for each round of a period if that is not too many."""
     total = sum(end - begin for _, begin, end in ranges)
-    number = workers * -(-total // (workers * _BLOCK))
+    number = workers * max(-(-total // (workers * _MOST)), min(period, -(-total // (workers * _LEAST))))
     bounds = [total * i // max(number, 1) for i in range(number + 1)]
     parts = []
     for low, high in itertools.pairwise(bounds):
