@@ -116,7 +116,7 @@ def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(pr
                 table += step
                 by += step
         for group in [plan.due(number)] if number else plan.all():
-            handed_over = [replica.changes([group])[0] for replica in replicas]
+            handed_over = [replica.changes(group) for replica in replicas]
             for block, *changes in zip(group, *handed_over, strict=True):
                 values[block] = exchanged(
                     plan.blocks[block], values[block], changes, "sum", np.empty_like(values[block])

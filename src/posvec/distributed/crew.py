@@ -78,11 +78,13 @@ class Workers:
         self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
         self._blocks = _by_number(blocks)
         """Where each block is, as it is after its last exchange."""
-        self._asked: deque[tuple[list[Any], Sequence[Sequence[int]]]] = deque()
+        self._asked: deque[tuple[list[Any], Sequence[int]]] = deque()
         """Steps that workers have not ended, as far as is known: references to what came of each, and its blocks."""
         self._under_way: deque[Sequence[Parcel]] = deque()
         """What each of the last steps handed over, to be received in the one after the next."""
         self._ended: list[Step] = []
+        self._exchanges = 0
+        """Counted over all that was begun, so that those of steps before a death are told apart."""
         self._last_end = 0.0
         blueprint = Blueprint(model.config, model.vocabulary, model.rows, text, self.plan, threads, options.combine)
         self._blueprint = self.ray.put(blueprint)
@@ -162,34 +164,42 @@ class Workers:
             self._await()
         received = self._under_way.popleft() if len(self._under_way) == _AHEAD else ()
         owners = sorted({number % self.size for number in blocks})
-        wanted = [[number for number in blocks if number % self.size == owner] for owner in owners]
-        results = [
-            actor.step.options(num_returns=1 + len(owners)).remote(
-                bounds[i], bounds[i + 1], held_out, wanted, *_spread(received)
-            )
-            for i, actor in enumerate(self.actors)
-        ]
-        if not owners:
-            results = [[result] for result in results]
-        self._asked.append(([result[0] for result in results], wanted))
+        wanted = {owner: [number for number in blocks if number % self.size == owner] for owner in owners}
+        self._exchanges += 1
+        steps: list[Any] = []
+        changes: dict[int, list[Any]] = {owner: [] for owner in owners}
+        for i, actor in enumerate(self.actors):
+            others = [owner for owner in owners if owner != i]
+            step = actor.step.options(num_returns=1 + len(others))
+            result = step.remote(bounds[i], bounds[i + 1], held_out, self._exchanges, wanted, *_spread(received))
+            first, *rest = result if others else [result]
+            steps.append(first)
+            for owner, reference in zip(others, rest, strict=True):
+                changes[owner].append(reference)
+        self._asked.append((steps, blocks))
         parcels = []
-        for owner, numbers, *changes in zip(owners, wanted, *(result[1:] for result in results), strict=True):
+        for owner, numbers in wanted.items():
             combine = self.actors[owner].combine.options(concurrency_group=_COMBINING)
-            held = list({id(self._blocks[number]): self._blocks[number] for number in numbers}.values())
-            where = [(held.index(self._blocks[number]), self._blocks[number][0].index(number)) for number in numbers]
-            references = [reference for _, reference in held]
-            parcels.append((numbers, combine.remote(numbers, where, *references, *changes)))
-            self._blocks |= dict.fromkeys(numbers, parcels[-1])
+            where, references = self._where(numbers)
+            combined = combine.remote(self._exchanges, numbers, where, steps[owner], *references, *changes[owner])
+            parcels.append((numbers, combined))
+        self._blocks |= _by_number(parcels)
         self._under_way.append(parcels)
         return tuple(parcels)
 
+    def _where(self, numbers: Sequence[int]) -> tuple[list[tuple[int, int]], list[Any]]:
+        """In which of the references, and where in each of them, blocks are as they are after their last exchange."""
+        held = [self._blocks[number] for number in numbers]
+        references = list(dict.fromkeys(reference for _, reference in held))
+        which = {reference: i for i, reference in enumerate(references)}
+        return [(which[reference], place) for place, reference in held], references
+
     def _await(self) -> None:
         """The end of the step that was asked for first."""
-        results, wanted = self._asked.popleft()
+        results, blocks = self._asked.popleft()
         steps: list[Step] = self.ray.get(results)
-        for i, numbers in enumerate(wanted):  # changes go to the owner, and what it makes of them to all others
-            self.bytes_sent += sum(step.sent[i] for k, step in enumerate(steps) if k != numbers[0] % self.size)
-            self.bytes_sent += (self.size - 1) * sum(self.plan.blocks[number].bytes for number in numbers)
+        self.bytes_sent += sum(step.sent for step in steps)  # to the owners, who send all others what they make of it
+        self.bytes_sent += (self.size - 1) * sum(self.plan.blocks[number].bytes for number in blocks)
         now = time.monotonic()
         self.seconds_waited += now - self._last_end - sum(step.seconds for step in steps) / self.size
         self._last_end = now
@@ -241,7 +251,7 @@ class Workers:
 
     def _start(self, places: Sequence[int]) -> list[Any]:
         """Returns references to what ends when all replicas are as they were at the milestone."""
-        started = {place: self._actor.remote(self._blueprint) for place in places}
+        started = {place: self._actor.remote(place, self._blueprint) for place in places}
         self.actors = [started.get(i) or self.actors[i] for i in range(self.size)]
         try:
             self.ray.get([actor.process_id.remote() for actor in started.values()], timeout=_START_SECONDS)
@@ -255,8 +265,9 @@ class Workers:
         return [actor.start.remote(*_spread(self.milestone.blocks)) for actor in self.actors]
 
 
-def _by_number(parcels: Sequence[Parcel]) -> dict[int, Parcel]:
-    return {number: parcel for parcel in parcels for number in parcel[0]}
+def _by_number(parcels: Sequence[Parcel]) -> dict[int, tuple[int, Any]]:
+    """Blocks to the references where they are, and their places there."""
+    return {number: (place, reference) for numbers, reference in parcels for place, number in enumerate(numbers)}
 
 
 def _spread(parcels: Sequence[Parcel]) -> list[Any]:

@@ -7,7 +7,7 @@ done since then is added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -33,7 +33,6 @@ class Replica:
         self._handed_over: defaultdict[int, list[Numbers]] = defaultdict(list)
         """The rows of blocks when their changes were handed over, as long as those have not come back; oldest first."""
         self._buffers = Buffers()
-        self._sent: list[Numbers] = []
 
     def train(self, first: int, end: int, held_out: bool = False) -> Result:
         """Stretches ``first`` to ``end - 1``."""
@@ -47,11 +46,13 @@ class Replica:
             self.plan.blocks[number].write(self.tables, values)
             self.base[number] = values
 
-    def changes(self, blocks: Sequence[Sequence[int]]) -> list[list[Changes]]:
-        """What was done to blocks, some at a time, since they were handed over last; good until the next call."""
-        self._buffers.give(self._sent)
-        self._sent = []
-        return [[self._changes(number) for number in some] for some in blocks]
+    def changes(self, blocks: Sequence[int]) -> list[Changes]:
+        """What was done to blocks since they were handed over last."""
+        return [self._changes(number) for number in blocks]
+
+    def reuse(self, changes: Iterable[Sequence[Changes]]) -> None:
+        """The memory of changes that nobody needs any more; from any thread."""
+        self._buffers.give(change.moved for some in changes for change in some)
 
     def receive(self, blocks: Mapping[int, Numbers]) -> None:
         """Blocks with what all workers did to them, of the oldest exchange that is under way."""
@@ -71,5 +72,4 @@ class Replica:
         for place, rows in self.plan.blocks[number].parts(self.tables):
             count = hand_over(rows, since[place], now[place], moved, touched, place.start, count)
         self._handed_over[number].append(now)
-        self._sent.append(moved)
         return Changes(touched[:count], moved[:count])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from posvec.config import Config
 from posvec.distributed.buffers import Buffers
-from posvec.distributed.combining import exchanged
+from posvec.distributed.combining import Changes, exchanged
 from posvec.distributed.plan import Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
@@ -44,12 +44,12 @@ class Step:
     loss: float
     seconds: float
     """Of training."""
-    sent: tuple[int, ...]
-    """Bytes of the changes for each owner of blocks."""
+    sent: int
+    """Bytes of changes for other workers."""
 
 
 class Worker:
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, place: int, blueprint: Blueprint) -> None:
         shape = blueprint.config.model
         model = Model(
             blueprint.config,
@@ -60,9 +60,11 @@ class Worker:
             np.empty((2 * shape.window, shape.positional_dim), np.float32),
         )
         self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
-        self._plan, self._rule = blueprint.plan, blueprint.rule
+        self._place, self._plan, self._rule = place, blueprint.plan, blueprint.rule
         self._buffers = Buffers()  # of combining, which runs beside the rest
         self._combined: list[Numbers] = []
+        self._own: dict[int, list[Changes]] = {}  # of exchanges that are under way
+        self._sent: list[list[Changes]] = []
         self._milestone: tuple[list[Numbers], ...] = ()
 
     def process_id(self) -> int:
@@ -70,6 +72,7 @@ class Worker:
 
     def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Numbers]) -> None:
         """From all blocks as they are given, whatever was done before."""
+        self._own.clear()
         self.replica.start(_together(numbers, values))
 
     def keep(self, *blocks: list[Numbers]) -> None:
@@ -81,32 +84,45 @@ class Worker:
         first: int,
         end: int,
         held_out: bool,
-        wanted: Sequence[Sequence[int]],
+        exchange: int,
+        wanted: Mapping[int, Sequence[int]],
         numbers: Sequence[Sequence[int]],
         *values: Sequence[Numbers],
     ) -> Any:
-        """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners."""
+        """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners.
+
+        What is this worker's own stays here, under the number of the exchange.
+        """
         self.replica.receive(_together(numbers, values))
         started = time.monotonic()
         tally = self.replica.train(first, end, held_out)
         seconds = time.monotonic() - started
-        changes = self.replica.changes(wanted)
-        sent = tuple(sum(change.bytes for change in some) for some in changes)
-        step = Step(*tally, seconds, sent)
-        return (step, *changes) if changes else step
+        changes = {owner: self.replica.changes(blocks) for owner, blocks in wanted.items()}
+        if self._place in changes:
+            self._own[exchange] = changes.pop(self._place)
+        step = Step(*tally, seconds, sum(change.bytes for some in changes.values() for change in some))
+        self.replica.reuse(self._sent)  # Ray has made a copy of what was returned
+        self._sent = list(changes.values())
+        return (step, *self._sent) if changes else step
 
-    def combine(self, numbers: Sequence[int], where: Sequence[tuple[int, int]], *given: Any) -> list[Numbers]:
+    def combine(
+        self, exchange: int, numbers: Sequence[int], where: Sequence[tuple[int, int]], _own: Step, *given: Any
+    ) -> list[Numbers]:
         """Blocks with what each worker did to them, given after the lists in which they are found as they were.
 
-        Runs beside training, of which it touches nothing.
+        Runs beside training, of which it touches nothing, after the step in which this worker kept its own changes.
         """
         lists = 1 + max(which for which, _ in where)
         bases = [given[which][place] for which, place in where]
+        own = self._own.pop(exchange)
+        changes = list(given[lists:])
+        changes.insert(self._place, own)  # in the order of workers, so that sums are the same whoever makes them
         self._buffers.give(self._combined)  # Ray has made a copy of what was returned
         self._combined = [
-            exchanged(self._plan.blocks[number], base, changes, self._rule, self._buffers.take(base.shape, base.dtype))
-            for number, base, *changes in zip(numbers, bases, *given[lists:], strict=True)
+            exchanged(self._plan.blocks[number], base, each, self._rule, self._buffers.take(base.shape, base.dtype))
+            for number, base, *each in zip(numbers, bases, *changes, strict=True)
         ]
+        self.replica.reuse([own])
         return self._combined
 
 
