@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,8 @@ class Workers:
         self.ray = need("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
-        words = min(options.sync_words / max(1, self.size - 1) ** 2, text.tokens / _ROUNDS / self.size)
+        stable = max(1, self.size - 1) ** -2  # how far the sum of what all workers did to a row may go too far
+        words = min(options.sync_words * stable, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""
         alone = min(options.warmup_words, _ALONE * text.tokens * model.config.training.epochs)
@@ -69,7 +71,7 @@ class Workers:
         self._stretches = Stretches(model, text)
         self._stretches.pack()
         self._tables = self._stretches.tables
-        self.plan = make_plan(model, self._tables, self.round_words, options.sync_updates, self.size)
+        self.plan = make_plan(model, self._tables, self.round_words, options.sync_updates * stable, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
         self.seconds_waited = 0.0
         blocks = [
@@ -149,9 +151,12 @@ class Workers:
         """Make all replicas the same, and the model of this process too."""
         if self.milestone.round != self.round:
             self._reach_milestone(stretch, self._exchange(self.plan.all()))
-        for numbers, reference in self.milestone.blocks:
-            for number, values in zip(numbers, self.ray.get(reference), strict=True):
-                self.plan.blocks[number].write(self._tables, values)
+        with ThreadPoolExecutor() as pool:  # memory that is new to this process takes long to be given
+            list(pool.map(self._write, self.milestone.blocks))
+
+    def _write(self, parcel: Parcel) -> None:
+        for number, values in zip(parcel[0], self.ray.get(parcel[1]), strict=True):
+            self.plan.blocks[number].write(self._tables, values)
 
     def _exchange(self, groups: Sequence[Sequence[int]]) -> list[Parcel]:
         return [parcel for group in groups for parcel in self._ask([0] * (self.size + 1), group)]

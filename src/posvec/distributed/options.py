@@ -20,9 +20,9 @@ class Options:
         "trains fewer, by the square of the number of others, at least a stretch of 20,000 for each of its threads",
     )
     sync_updates: int = setting(
-        256,
-        "a row that changes less is exchanged when two workers together have updated it about so many times; fewer, by "
-        "the number of workers, where there are more",
+        1024,
+        "a row that changes less is exchanged when two workers together have updated it about so many times; fewer "
+        "where there are more workers, likewise",
     )
     warmup_words: int = setting(
         1_000_000, "words that one worker trains alone at the beginning, but no more than 5 % of all training"

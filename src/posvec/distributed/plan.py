@@ -105,8 +105,7 @@ def make_plan(model: Model, tables: Tables, words_per_round: float, updates: flo
     blocks: list[Block] = []
     if row_bytes[_POSITIONAL]:
         blocks.append(Block(1, 0, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
-    # Of several workers each sees only its own share, and the more of them there are, the further their sum can go.
-    ranges = _ranges(model, words_per_round, updates * 2 / max(2, workers))
+    ranges = _ranges(model, words_per_round, updates)
     for (period, hot), table in itertools.product(_TIERS, (_WIDE, _NARROW, _OUTPUT)):
         chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table and row_bytes[table]]
         for i, slices in enumerate(_cut(chosen, period, workers)):
