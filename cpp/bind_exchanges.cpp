@@ -97,24 +97,23 @@ void take_over(const Rows<Number> &rows, const Rows<const Number> &handed_over, 
     }
 }
 
-// `out` becomes the rows of `base`, each moved by every change that has one for it: places in ascending order.
+// Every row is moved by each of the changes that has one for it: places are in ascending order.
 template <class Number>
-void add_up(const Rows<const Number> &base, const std::vector<ReadPlaces> &places,
-            const std::vector<Rows<const Number>> &moved, const Rows<Number> &out) {
-    require_alike(out, base);
-    require(places.size() == moved.size(), "as many places as changes");
+void add_up(const Rows<Number> &rows, const std::vector<ReadPlaces> &places,
+            const std::vector<Rows<const Number>> &moved) {
+    require(rows.stride(1) == 1 && places.size() == moved.size(), "as many places as changes");
     for (std::size_t i = 0; i < moved.size(); i++)
-        require(moved[i].shape(1) == out.shape(1) && moved[i].stride(1) == 1 && moved[i].shape(0) == places[i].shape(0),
+        require(moved[i].shape(1) == rows.shape(1) && moved[i].stride(1) == 1 &&
+                    moved[i].shape(0) == places[i].shape(0),
                 "rows of different shapes");
     nb::gil_scoped_release release;
     std::vector<std::size_t> next(moved.size());
-    for (std::size_t r = 0; r < out.shape(0); r++) {
-        Number *row = at(out, r);
-        std::copy_n(at(base, r), out.shape(1), row);
+    for (std::size_t r = 0; r < rows.shape(0); r++)
         for (std::size_t i = 0; i < moved.size(); i++)
-            if (next[i] < places[i].shape(0) && places[i].data()[next[i]] == r)
-                each(out.shape(1), row, [](auto a, auto b) { return sum(a, b); }, row, at(moved[i], next[i]++));
-    }
+            if (next[i] < places[i].shape(0) && places[i].data()[next[i]] == r) {
+                const auto add = [](auto a, auto b) { return sum(a, b); };
+                each(rows.shape(1), at(rows, r), add, at(rows, r), at(moved[i], next[i]++));
+            }
 }
 
 template <class Number> void bind_rows_of(nb::module_ &m) {
@@ -123,8 +122,7 @@ template <class Number> void bind_rows_of(nb::module_ &m) {
           nb::arg("count"));
     m.def("take_over", &take_over<Number>, nb::arg("rows").noconvert(), nb::arg("handed_over").noconvert(),
           nb::arg("values").noconvert());
-    m.def("add_up", &add_up<Number>, nb::arg("base").noconvert(), nb::arg("places"), nb::arg("moved"),
-          nb::arg("out").noconvert());
+    m.def("add_up", &add_up<Number>, nb::arg("rows").noconvert(), nb::arg("places"), nb::arg("moved"));
 }
 
 }  // namespace

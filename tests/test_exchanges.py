@@ -8,7 +8,7 @@ import pytest
 from posvec.config import make_config
 from posvec.corpus import open_corpus
 from posvec.distributed.buffers import Buffers
-from posvec.distributed.combining import Changes, combine, exchanged, steady
+from posvec.distributed.combining import Changes, combine, exchange, steady
 from posvec.distributed.plan import Block, make_plan
 from posvec.distributed.replica import Replica
 from posvec.encoding import encode
@@ -52,7 +52,8 @@ def test_changes_of_narrow_rows_add_up_to_what_16_bits_can_hold():
     other = Changes(np.array([0, 1], np.uint32), np.array([[2000, -2000], [3, -3]], np.int16))
     cold, hot = (Block(1, 0, hot, ((1, 0, 3),), 4) for hot in (False, True))
     for block, rule in ((cold, "steady"), (hot, "sum"), (hot, "agreement")):
-        moved = exchanged(block, base, [some, other], rule, np.empty_like(base))
+        moved = base.copy()
+        exchange(block, moved, [some, other], rule)
         assert moved.dtype == np.int16
         expected = [[32767, -32768], [3, 2], [8, 8]] if rule != "agreement" else [[32000, -32000], [3, 2], [8, 8]]
         assert moved.tolist() == expected
@@ -118,9 +119,8 @@ def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(pr
         for group in [plan.due(number)] if number else plan.all():
             handed_over = [replica.changes(group) for replica in replicas]
             for block, *changes in zip(group, *handed_over, strict=True):
-                values[block] = exchanged(
-                    plan.blocks[block], values[block], changes, "sum", np.empty_like(values[block])
-                )
+                values[block] = values[block].copy()
+                exchange(plan.blocks[block], values[block], changes, "sum")
             under_way.append({block: values[block] for block in group})
         while len(under_way) > (late if number else 0):
             for replica in replicas:

@@ -28,15 +28,14 @@ class Changes:
         return self.moved.nbytes + self.places.nbytes
 
 
-def exchanged(block: Block, base: Numbers, changes: Sequence[Changes], rule: str, out: Numbers) -> Numbers:
-    """The rows of a block after an exchange: ``base``, as they were after the last one, moved by all workers."""
+def exchange(block: Block, values: Numbers, changes: Sequence[Changes], rule: str) -> None:
+    """Move the rows of a block, as they were after the last exchange, by what all workers did to them."""
     if rule == "sum" or (rule == "steady" and not block.hot):
-        add_up(base, [change.places for change in changes], [change.moved for change in changes], out)
-        return out
-    moved = steady(changes, block.places) if rule == "steady" else combine(len(base), changes, rule)
-    moved += base
-    out[:] = moved if out.dtype == np.float32 else np.rint(moved).clip(-MOST_UNITS, MOST_UNITS)
-    return out
+        _add(values, changes)
+        return
+    moved = steady(changes, block.places) if rule == "steady" else combine(len(values), changes, rule)
+    moved += values
+    values[:] = moved if values.dtype == np.float32 else np.rint(moved).clip(-MOST_UNITS, MOST_UNITS)
 
 
 def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:
@@ -113,9 +112,13 @@ def _square_along(change: Changes, rows: slice, direction: Floats) -> float:
 
 
 def _sum(rows: int, changes: Sequence[Changes]) -> Floats:
-    nothing: Numbers = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
-    add_up(nothing, [change.places for change in changes], [change.moved for change in changes], nothing)
-    return nothing.astype(np.float32)
+    total: Numbers = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
+    _add(total, changes)
+    return total.astype(np.float32)
+
+
+def _add(rows: Numbers, changes: Sequence[Changes]) -> None:
+    add_up(rows, [change.places for change in changes], [change.moved for change in changes])
 
 
 def _squares(rows: Numbers) -> Floats:

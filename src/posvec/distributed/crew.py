@@ -78,8 +78,6 @@ class Workers:
             (group, self.ray.put([self.plan.blocks[i].read(self._tables) for i in group])) for group in self.plan.all()
         ]
         self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
-        self._blocks = _by_number(blocks)
-        """Where each block is, as it is after its last exchange."""
         self._asked: deque[tuple[list[Any], Sequence[int]]] = deque()
         """Steps that workers have not ended, as far as is known: references to what came of each, and its blocks."""
         self._under_way: deque[Sequence[Parcel]] = deque()
@@ -87,8 +85,12 @@ class Workers:
         self._ended: list[Step] = []
         self._exchanges = 0
         """Counted over all that was begun, so that those of steps before a death are told apart."""
+        self._combined: list[Any] = [None] * self.size
+        """References to the end of what each worker combines."""
         self._last_end = 0.0
-        blueprint = Blueprint(model.config, model.vocabulary, model.rows, text, self.plan, threads, options.combine)
+        blueprint = Blueprint(
+            model.config, model.vocabulary, model.rows, text, self.plan, self.size, threads, options.combine
+        )
         self._blueprint = self.ray.put(blueprint)
         self._actor = self.ray.remote(num_cpus=threads, concurrency_groups={_COMBINING: 1})(Worker)
         self.actors: list[Any] = []
@@ -184,20 +186,13 @@ class Workers:
         self._asked.append((steps, blocks))
         parcels = []
         for owner, numbers in wanted.items():
-            combine = self.actors[owner].combine.options(concurrency_group=_COMBINING)
-            where, references = self._where(numbers)
-            combined = combine.remote(self._exchanges, numbers, where, steps[owner], *references, *changes[owner])
-            parcels.append((numbers, combined))
-        self._blocks |= _by_number(parcels)
+            combine = self.actors[owner].combine.options(num_returns=2, concurrency_group=_COMBINING)
+            self._combined[owner], values = combine.remote(
+                self._exchanges, numbers, self._combined[owner], steps[owner], *changes[owner]
+            )
+            parcels.append((numbers, values))
         self._under_way.append(parcels)
         return tuple(parcels)
-
-    def _where(self, numbers: Sequence[int]) -> tuple[list[tuple[int, int]], list[Any]]:
-        """In which of the references, and where in each of them, blocks are as they are after their last exchange."""
-        held = [self._blocks[number] for number in numbers]
-        references = list(dict.fromkeys(reference for _, reference in held))
-        which = {reference: i for i, reference in enumerate(references)}
-        return [(which[reference], place) for place, reference in held], references
 
     def _await(self) -> None:
         """The end of the step that was asked for first."""
@@ -241,7 +236,7 @@ class Workers:
             ) from error
         self.replaced += len(dead)
         self.round = self.milestone.round
-        self._blocks = _by_number(self.milestone.blocks)
+        self._combined = [None] * self.size
         self._asked.clear()
         self._under_way.clear()
         self._ended.clear()
@@ -268,11 +263,6 @@ class Workers:
         except self.ray.exceptions.RayError as error:
             raise failure(error) from error
         return [actor.start.remote(*_spread(self.milestone.blocks)) for actor in self.actors]
-
-
-def _by_number(parcels: Sequence[Parcel]) -> dict[int, tuple[int, Any]]:
-    """Blocks to the references where they are, and their places there."""
-    return {number: (place, reference) for numbers, reference in parcels for place, number in enumerate(numbers)}
 
 
 def _spread(parcels: Sequence[Parcel]) -> list[Any]:

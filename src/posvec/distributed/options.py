@@ -15,7 +15,7 @@ class Options:
 
     workers: int = setting(2, "processes that train, each on a replica of the model, with --threads threads each")
     sync_words: int = setting(
-        200_000,
+        300_000,
         "words that each of two workers trains between exchanges of the rows that change most; each of more workers "
         "trains fewer, by the square of the number of others, at least a stretch of 20,000 for each of its threads",
     )

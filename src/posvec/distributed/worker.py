@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from posvec.config import Config
-from posvec.distributed.buffers import Buffers
-from posvec.distributed.combining import Changes, exchanged
+from posvec.distributed.combining import Changes, exchange
 from posvec.distributed.plan import Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
@@ -31,6 +30,7 @@ class Blueprint:
     rows: SubwordRows
     text: Text
     plan: Plan
+    workers: int
     threads: int
     rule: str
 
@@ -60,9 +60,10 @@ class Worker:
             np.empty((2 * shape.window, shape.positional_dim), np.float32),
         )
         self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
-        self._place, self._plan, self._rule = place, blueprint.plan, blueprint.rule
-        self._buffers = Buffers()  # of combining, which runs beside the rest
-        self._combined: list[Numbers] = []
+        self._place, self._workers = place, blueprint.workers
+        self._plan, self._rule = blueprint.plan, blueprint.rule
+        self._values: dict[int, Numbers] = {}
+        """This worker's blocks as they are after their last exchange."""
         self._own: dict[int, list[Changes]] = {}  # of exchanges that are under way
         self._sent: list[list[Changes]] = []
         self._milestone: tuple[list[Numbers], ...] = ()
@@ -72,8 +73,10 @@ class Worker:
 
     def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Numbers]) -> None:
         """From all blocks as they are given, whatever was done before."""
+        blocks = _together(numbers, values)
         self._own.clear()
-        self.replica.start(_together(numbers, values))
+        self._values = {i: blocks[i].copy() for i in blocks if i % self._workers == self._place}
+        self.replica.start(blocks)
 
     def keep(self, *blocks: list[Numbers]) -> None:
         """Hold on to all blocks of a milestone: should another node be lost, copies are here."""
@@ -84,7 +87,7 @@ class Worker:
         first: int,
         end: int,
         held_out: bool,
-        exchange: int,
+        number: int,
         wanted: Mapping[int, Sequence[int]],
         numbers: Sequence[Sequence[int]],
         *values: Sequence[Numbers],
@@ -99,31 +102,27 @@ class Worker:
         seconds = time.monotonic() - started
         changes = {owner: self.replica.changes(blocks) for owner, blocks in wanted.items()}
         if self._place in changes:
-            self._own[exchange] = changes.pop(self._place)
+            self._own[number] = changes.pop(self._place)
         step = Step(*tally, seconds, sum(change.bytes for some in changes.values() for change in some))
         self.replica.reuse(self._sent)  # Ray has made a copy of what was returned
         self._sent = list(changes.values())
         return (step, *self._sent) if changes else step
 
     def combine(
-        self, exchange: int, numbers: Sequence[int], where: Sequence[tuple[int, int]], _own: Step, *given: Any
-    ) -> list[Numbers]:
-        """Blocks with what each worker did to them, given after the lists in which they are found as they were.
+        self, number: int, blocks: Sequence[int], _after: object, _own: Step, *others: Sequence[Changes]
+    ) -> tuple[None, list[Numbers]]:
+        """This worker's blocks with what all have done to them in an exchange; runs beside training.
 
-        Runs beside training, of which it touches nothing, after the step in which this worker kept its own changes.
+        Not before the exchange before it has ended, nor the step in which this worker kept its own changes: of both
+        something is given, as is what comes first here for the next exchange.
         """
-        lists = 1 + max(which for which, _ in where)
-        bases = [given[which][place] for which, place in where]
-        own = self._own.pop(exchange)
-        changes = list(given[lists:])
-        changes.insert(self._place, own)  # in the order of workers, so that sums are the same whoever makes them
-        self._buffers.give(self._combined)  # Ray has made a copy of what was returned
-        self._combined = [
-            exchanged(self._plan.blocks[number], base, each, self._rule, self._buffers.take(base.shape, base.dtype))
-            for number, base, *each in zip(numbers, bases, *changes, strict=True)
-        ]
+        own = self._own.pop(number)
+        changes = [*others[: self._place], own, *others[self._place :]]  # sums are the same whoever makes them
+        values = [self._values[block] for block in blocks]
+        for block, rows, *each in zip(blocks, values, *changes, strict=True):
+            exchange(self._plan.blocks[block], rows, each, self._rule)
         self.replica.reuse([own])
-        return self._combined
+        return None, values
 
 
 def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[Numbers]]) -> dict[int, Numbers]:
