@@ -3,10 +3,11 @@
     python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [--rounds 5] [-o benchmarks/results/distributed]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
-benchmarks/README.md). Accuracy is that of the whole text, speed that of every 5th line in several rounds, with the
-machine probed for whether it gave both CPUs a core (machine.py). Each run is a process of its own with one thread per
-worker; runs that OUTPUT.jsonl holds already are not repeated. What an exchange costs is fitted to runs with longer and
-shorter rounds: a time that each takes, and a rate of bytes. scale.py works out from these what many workers would do.
+benchmarks/README.md). Accuracy and speed are those of the whole text, speed in several rounds, with the machine probed
+for whether it gave both CPUs a core (machine.py). Each run is a process of its own with one thread per worker; runs
+that OUTPUT.jsonl holds already are not repeated. What an exchange costs is fitted to runs with longer and shorter
+rounds on a part of the text, every 5th line: a time that each takes, and a rate of bytes. scale.py works out from these
+what many workers would do.
 """
 
 from __future__ import annotations
@@ -39,13 +40,9 @@ CONTESTANTS = {
     "4": "4 workers",
     "2-killed": "2 workers, one killed",
 }
-TIMED = {
-    **CONTESTANTS,
-    "alone-2": "one process, 2 threads",
-    "apart": "two processes that have nothing to do with each other",
-}
-RACED = ("alone", "alone-2", "apart", "1", "2")
-EXCHANGING = ("2/20000", "2/40000", "2/80000", "2/200000", "4/360000")  # workers, and sync_words
+TIMED = {**CONTESTANTS, "apart": "two processes that have nothing to do with each other"}
+RACED = ("alone", "apart", "1", "2")
+EXCHANGING = ("2/40000", "2/80000", "2/150000", "2/300000", "4/300000")  # workers, and sync_words
 
 
 def main() -> None:
@@ -68,7 +65,7 @@ def main() -> None:
     done = {(run["task"], run["contestant"], run["number"]) for run in runs}
     with tempfile.TemporaryDirectory() as folder:
         part = Sample(Path(folder), arguments.corpus, arguments.every).text
-        texts = {"accuracy": arguments.corpus, "speed": part, "exchanges": part}
+        texts = {"accuracy": arguments.corpus, "speed": arguments.corpus, "exchanges": part}
         wanted = [("speed", name, number) for number in range(arguments.rounds) for name in RACED]
         wanted += [("exchanges", name, 0) for name in EXCHANGING if arguments.rounds]
         wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in CONTESTANTS]
@@ -194,7 +191,8 @@ settings.
 
 ## Speed
 
-Every {arguments.every}th line of the text, {len({run["number"] for run in raced})} rounds in which runs alternate. The
+The whole text, {len({run["number"] for run in raced})} rounds in which runs alternate. Time is that of training, from
+replicas that are ready to a model that is whole; of a worker's time, what it did not train is counted as waited. The
 machine at times gives both CPUs one core between them; “two cores” leaves out runs around which that was so. Median
 (lowest–highest); ratios are of runs in one round.
 
@@ -262,7 +260,8 @@ def exchanges(runs: list[Run]) -> str:
         "ms waited",
         "ms by the fit",
     ]
-    return f"""One run each, no worker beginning alone; MB and ms are of a round. Fitted to those of 2 workers:
+    return f"""One run each on a part of the text, no worker beginning alone; MB and ms are of a round, and what was
+waited at the end is shared out among them. Fitted to those of 2 workers:
 {1000 * wait:.0f} ms for each round, and
 {1 / slope:,.0f} MB/s for what a worker sends, which is copied into and out of shared memory, subtracted and added.
 

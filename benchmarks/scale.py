@@ -14,8 +14,9 @@ from pathlib import Path
 
 import posvec
 from posvec.distributed.options import Options
-from posvec.distributed.plan import make_plan, tables
+from posvec.distributed.plan import make_plan
 from posvec.pipeline import open_source, prepare
+from posvec.stretches import Stretches, Tables
 from reporting import table
 
 STRETCH = 20_000
@@ -34,19 +35,21 @@ def main() -> None:
     arguments = parser.parse_args()
     config = posvec.make_config(arguments.model, tokenizer="whitespace")
     with open_source(arguments.corpus, config) as corpus:
-        model = prepare(corpus, config)[0]
-    size = sum(table.nbytes for table in tables(model))
+        model, encoded, _ = prepare(corpus, config)
+    tables = Stretches(model, encoded).tables
+    size = sum(table.nbytes for table in tables)
     print(f"{len(model.vocabulary):,} words, {size / 1e9:.2f} GB of parameters")
     head = ["workers", "threads each", "words per round", "s of training", "hot rows", "MB sent per worker"]
     head += [f"of its time training, {network} Gbit/s" for network in NETWORKS]
-    print(table(head, [row(model, n, each, arguments) for n in WORKERS for each in (1, arguments.threads)]))
+    print(table(head, [row(model, tables, n, each, arguments) for n in WORKERS for each in (1, arguments.threads)]))
 
 
-def row(model: posvec.Model, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
+def row(model: posvec.Model, tables: Tables, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
     options = Options()
-    stretches = max(threads, options.sync_words // (workers - 1) ** 2 // STRETCH)
+    others = (workers - 1) ** 2
+    stretches = max(threads, options.sync_words // others // STRETCH)
     words = workers * stretches * STRETCH
-    plan = make_plan(model, words, options.sync_updates, workers)
+    plan = make_plan(model, tables, words, options.sync_updates / others, workers)
     seconds = stretches * STRETCH / (threads * arguments.speed)
     exchanged = sum(block.bytes / block.period for block in plan.blocks) / 1e6
     # A worker hands over its changes to all rows but those of its own blocks, and its own blocks to all others.

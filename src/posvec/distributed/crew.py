@@ -60,7 +60,7 @@ class Workers:
         self.ray = need("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
-        stable = max(1, self.size - 1) ** -2  # how far the sum of what all workers did to a row may go too far
+        stable = max(1, self.size - 1) ** -2  # the more workers, the sooner the sum of what they do goes too far
         words = min(options.sync_words * stable, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""
@@ -94,7 +94,7 @@ class Workers:
         self._blueprint = self.ray.put(blueprint)
         self._actor = self.ray.remote(num_cpus=threads, concurrency_groups={_COMBINING: 1})(Worker)
         self.actors: list[Any] = []
-        self.ray.wait(self._start(range(self.size)), num_returns=self.size)  # training has not begun: it takes no time
+        self.ray.wait(self._start(range(self.size)), num_returns=self.size)  # none of which is time of training
 
     def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work:
         return Rounds(self, first, end, held_out, interrupted)

@@ -116,9 +116,10 @@ class Worker:
         Not before the exchange before it has ended, nor the step in which this worker kept its own changes: of both
         something is given, as is what comes first here for the next exchange.
         """
+        held = self._values  # first: of an exchange from before a new start, there are no changes any more
         own = self._own.pop(number)
         changes = [*others[: self._place], own, *others[self._place :]]  # sums are the same whoever makes them
-        values = [self._values[block] for block in blocks]
+        values = [held[block] for block in blocks]
         for block, rows, *each in zip(blocks, values, *changes, strict=True):
             exchange(self._plan.blocks[block], rows, each, self._rule)
         self.replica.reuse([own])
