@@ -168,6 +168,17 @@ def test_two_workers_learn_what_one_process_learns(trained, varied):
     assert trained.report.cluster.replaced == 0
 
 
+def test_one_worker_learns_what_one_process_learns_up_to_rounding(cluster, varied):
+    import posvec
+
+    model = distributed.train(varied, "constrained", **SMALL, workers=1)
+    alone = posvec.train(varied, "constrained", **SMALL)
+    assert model.input_vectors == pytest.approx(alone.input_vectors, abs=1e-5)
+    assert model.output_vectors == pytest.approx(alone.output_vectors, abs=1e-5)
+    assert model.positional_vectors == pytest.approx(alone.positional_vectors, abs=1e-5)
+    assert model.report.loss == pytest.approx(alone.report.loss)
+
+
 def test_at_first_one_worker_trains_alone_and_every_stretch_is_trained_once(cluster, varied, monkeypatch):
     rounds = []
     train = crew.Workers.train

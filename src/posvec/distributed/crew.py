@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,10 +151,18 @@ class Workers:
 
     def settle(self, stretch: int) -> None:
         """Make all replicas the same, and the model of this process too."""
-        if self.milestone.round != self.round:
-            self._reach_milestone(stretch, self._exchange(self.plan.all()))
-        with ThreadPoolExecutor() as pool:  # memory that is new to this process takes long to be given
-            list(pool.map(self._write, self.milestone.blocks))
+        with ThreadPoolExecutor() as pool:  # blocks are written while others are exchanged
+            writing: list[Future[None]] = []
+            if self.milestone.round != self.round:
+                blocks: list[Parcel] = []
+                for group in self.plan.all():
+                    blocks += self._exchange([group])
+                    writing += [pool.submit(self._write, parcel) for parcel in blocks[len(writing) :]]
+                self._reach_milestone(stretch, blocks)
+            else:
+                writing = [pool.submit(self._write, parcel) for parcel in self.milestone.blocks]
+            for each in writing:
+                each.result()
 
     def _write(self, parcel: Parcel) -> None:
         for number, values in zip(parcel[0], self.ray.get(parcel[1]), strict=True):
