@@ -45,11 +45,10 @@ def main() -> None:
 
 
 def row(model: posvec.Model, tables: Tables, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
-    options = Options()
-    others = (workers - 1) ** 2
-    stretches = max(threads, options.sync_words // others // STRETCH)
+    options = Options(workers=workers)
+    stretches = max(threads, int(options.round_words / STRETCH))
     words = workers * stretches * STRETCH
-    plan = make_plan(model, tables, words, options.sync_updates / others, workers)
+    plan = make_plan(model, tables, words, options.row_updates, workers)
     seconds = stretches * STRETCH / (threads * arguments.speed)
     exchanged = sum(block.bytes / block.period for block in plan.blocks) / 1e6
     # A worker hands over its changes to all rows but those of its own blocks, and its own blocks to all others.

@@ -60,8 +60,7 @@ class Workers:
         self.ray = need("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
-        stable = max(1, self.size - 1) ** -2  # the more workers, the sooner the sum of what they do goes too far
-        words = min(options.sync_words * stable, text.tokens / _ROUNDS / self.size)
+        words = min(options.round_words, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""
         alone = min(options.warmup_words, _ALONE * text.tokens * model.config.training.epochs)
@@ -71,7 +70,7 @@ class Workers:
         self._stretches = Stretches(model, text)
         self._stretches.pack()
         self._tables = self._stretches.tables
-        self.plan = make_plan(model, self._tables, self.round_words, options.sync_updates * stable, self.size)
+        self.plan = make_plan(model, self._tables, self.round_words, options.row_updates, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
         self.seconds_waited = 0.0
         blocks = [

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from posvec.config import check_bounds, setting, settings_of
 
+_FEWEST = 64  # updates: sooner, most of the model would be exchanged all the time
+
 
 @dataclass(frozen=True)
 class Options:
@@ -22,7 +24,7 @@ class Options:
     sync_updates: int = setting(
         1024,
         "a row that changes less is exchanged when two workers together have updated it about so many times; fewer "
-        "where there are more workers, likewise",
+        "where there are more workers, likewise, but no fewer than 64",
     )
     warmup_words: int = setting(
         1_000_000, "words that one worker trains alone at the beginning, but no more than 5 % of all training"
@@ -33,6 +35,21 @@ class Options:
         "their sum where they are at right angles and their mean where they agree (agreement); steady: their sum, but "
         "by agreement along the direction that rows updated more than sync_updates times between exchanges all take",
     )
+
+    @property
+    def round_words(self) -> float:
+        """That each worker trains between exchanges."""
+        return self.sync_words / self._haste
+
+    @property
+    def row_updates(self) -> float:
+        """By all workers, after which a row is exchanged."""
+        return max(self.sync_updates / self._haste, min(self.sync_updates, _FEWEST))
+
+    @property
+    def _haste(self) -> float:
+        """The more workers, the sooner the sum of what they do to a row goes too far."""
+        return max(1, self.workers - 1) ** 2
 
 
 SETTINGS = {each.name: each for each in settings_of({"cluster": Options})}
