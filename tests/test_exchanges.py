@@ -61,7 +61,7 @@ def test_changes_of_narrow_rows_add_up_to_what_16_bits_can_hold():
 
 @pytest.fixture
 def prepared(corpus):
-    """Settings to a model that is packed for training, and a text."""
+    """Settings to a model that is not trained yet, and a text."""
 
     def make(**settings):
         with open_corpus(corpus) as opened:

@@ -87,9 +87,7 @@ class Workers:
         self._combined: list[Any] = [None] * self.size
         """References to the end of what each worker combines."""
         self._last_end = 0.0
-        blueprint = Blueprint(
-            model.config, model.vocabulary, model.rows, text, self.plan, self.size, threads, options.combine
-        )
+        blueprint = Blueprint(model.config, model.vocabulary, model.rows, text, self.plan, threads, options.combine)
         self._blueprint = self.ray.put(blueprint)
         self._actor = self.ray.remote(num_cpus=threads, concurrency_groups={_COMBINING: 1})(Worker)
         self.actors: list[Any] = []
@@ -152,14 +150,15 @@ class Workers:
         """Make all replicas the same, and the model of this process too."""
         with ThreadPoolExecutor() as pool:  # blocks are written while others are exchanged
             writing: list[Future[None]] = []
-            if self.milestone.round != self.round:
+            if self.milestone.round == self.round:
+                writing += [pool.submit(self._write, parcel) for parcel in self.milestone.blocks]
+            else:
                 blocks: list[Parcel] = []
                 for group in self.plan.all():
-                    blocks += self._exchange([group])
-                    writing += [pool.submit(self._write, parcel) for parcel in blocks[len(writing) :]]
+                    parcels = self._exchange([group])
+                    writing += [pool.submit(self._write, parcel) for parcel in parcels]
+                    blocks += parcels
                 self._reach_milestone(stretch, blocks)
-            else:
-                writing = [pool.submit(self._write, parcel) for parcel in self.milestone.blocks]
             for each in writing:
                 each.result()
 
@@ -177,8 +176,8 @@ class Workers:
         elif len(self._asked) == _AHEAD:
             self._await()
         received = self._under_way.popleft() if len(self._under_way) == _AHEAD else ()
-        owners = sorted({number % self.size for number in blocks})
-        wanted = {owner: [number for number in blocks if number % self.size == owner] for owner in owners}
+        owners = sorted({self.plan.owner(number) for number in blocks})
+        wanted = {owner: [number for number in blocks if self.plan.owner(number) == owner] for owner in owners}
         self._exchanges += 1
         steps: list[Any] = []
         changes: dict[int, list[Any]] = {owner: [] for owner in owners}

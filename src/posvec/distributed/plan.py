@@ -74,6 +74,11 @@ class Plan:
     """The blocks of a model, those with short periods first."""
 
     blocks: tuple[Block, ...]
+    workers: int
+
+    def owner(self, number: int) -> int:
+        """The worker that combines a block."""
+        return number % self.workers
 
     def due(self, round_number: int) -> list[int]:
         """The numbers of the blocks to exchange after a round."""
@@ -110,7 +115,7 @@ def make_plan(model: Model, tables: Tables, words_per_round: float, updates: flo
         chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table and row_bytes[table]]
         for i, slices in enumerate(_cut(chosen, period, workers)):
             blocks.append(Block(period, i // workers % period, hot, slices, row_bytes[table]))
-    return Plan(tuple(blocks))
+    return Plan(tuple(blocks), workers)
 
 
 def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[tuple[int, bool], Slice]]:

@@ -30,7 +30,6 @@ class Blueprint:
     rows: SubwordRows
     text: Text
     plan: Plan
-    workers: int
     threads: int
     rule: str
 
@@ -60,8 +59,7 @@ class Worker:
             np.empty((2 * shape.window, shape.positional_dim), np.float32),
         )
         self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
-        self._place, self._workers = place, blueprint.workers
-        self._plan, self._rule = blueprint.plan, blueprint.rule
+        self._place, self._plan, self._rule = place, blueprint.plan, blueprint.rule
         self._values: dict[int, Numbers] = {}
         """This worker's blocks as they are after their last exchange."""
         self._own: dict[int, list[Changes]] = {}  # of exchanges that are under way
@@ -75,7 +73,7 @@ class Worker:
         """From all blocks as they are given, whatever was done before."""
         blocks = _together(numbers, values)
         self._own.clear()
-        self._values = {i: blocks[i].copy() for i in blocks if i % self._workers == self._place}
+        self._values = {i: blocks[i].copy() for i in blocks if self._plan.owner(i) == self._place}
         self.replica.start(blocks)
 
     def keep(self, *blocks: list[Numbers]) -> None:
