@@ -20,6 +20,7 @@ import numpy as np
 
 from machine import OWN_CORES, probed
 from posvec import Config, Model, make_config
+from posvec.stretches import kernel_options
 from posvec.tables import padded
 from reporting import HERE, RESULTS, made_by, spread, table, write
 from trainers import PosvecTrainer, Sample
@@ -127,10 +128,10 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
             input_rows += len(order[-1])
         firsts = outputs + 2 * np.append(others, word)
         order.append(np.column_stack([firsts, firsts + 1]).ravel())
-    wide, narrow = padded(config.model.positional_dim), padded(config.model.dim) - padded(config.model.positional_dim)
+    stride = padded(config.model.dim)
     return Moved(
         np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept,
-        4 * wide + 2 * narrow, 4 * (wide + narrow),
+        (2 if kernel_options(config).narrow else 4) * stride, 4 * stride,
     )  # fmt: skip
 
 

@@ -81,7 +81,9 @@ template <class Real> class Workspace {
         s.positions_before = positions_before.reserve(2 * options.window * positional);
         s.mask = mask.reserve(positional);
         s.masked_error = masked_error.reserve(positional);
-        s.scores = scores.reserve(1 + options.negatives);
+        s.scores = scores.reserve(padded(1 + options.negatives));
+        s.odds = odds.reserve(padded(1 + options.negatives));
+        s.step_sizes = step_sizes.reserve(padded(1 + options.negatives));
         s.output_rows = output_rows.reserve(1 + options.negatives);
         s.steps = steps.reserve(kRoundings * stride);
         s.slots = static_cast<std::uint32_t>(here);
@@ -95,7 +97,7 @@ template <class Real> class Workspace {
 
   private:
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
-        positions_before, mask, masked_error, scores;
+        positions_before, mask, masked_error, scores, odds, step_sizes;
     Buffer<Real *> output_rows;
     Buffer<Narrow> steps;
     Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
@@ -108,8 +110,7 @@ template <class Real> class Trainer {
             Ids<std::uint32_t> rows, Ids<float> keep, Ids<float> alias_probability, Ids<std::uint32_t> alias,
             const Options &options, const std::string &cpu)
         : input(input), output(output), positional(positional), row_begin(row_begin), rows(rows), keep(keep),
-          alias_probability(alias_probability), alias(alias), options(options), shape(options),
-          level(choose_level(cpu)) {
+          alias_probability(alias_probability), alias(alias), options(options), level(choose_level(cpu)) {
         const std::size_t words = output.shape(0), stride = padded(options.dim);
         require(words > 0 && words < (std::size_t(1) << 32) - 1, "output_vectors: no words, or too many");
         require(input.shape(1) == stride && output.shape(1) == stride, "vectors are not padded to a multiple of 16");
@@ -147,22 +148,19 @@ template <class Real> class Trainer {
 
     std::uint32_t negatives() const { return options.negatives; }
 
-    // From pack to unpack, the input table's memory holds rows of a RowShape, as the kernel trains them. A packed row
-    // is no longer than the row was, so that rows are packed from the first and unpacked from the last, in place.
+    // From pack to unpack, the input table's memory holds narrow rows, one after the other, if the options say so. A
+    // packed row is no longer than the row was, so that rows are packed from the first and unpacked from the last, in
+    // place.
     void pack() {
         nb::gil_scoped_release release;
-        for (std::size_t r = 0; shape.wide < stride() && r < input.shape(0); r++) {
-            const Real *row = input.data() + r * stride();
-            unsigned char *packed = bytes() + r * shape.bytes;
-            std::memmove(packed, row, shape.wide * sizeof(Real));
+        for (std::size_t k = 0; options.narrow && k < input.size(); k += kPad) {
             Narrow units[kPad];
-            for (std::size_t j = shape.wide; j < stride(); j += kPad) {
-                for (std::size_t k = 0; k < kPad; k++) {
-                    const float value = std::clamp(static_cast<float>(row[j + k]) / kUnit, -kMostUnits, kMostUnits);
-                    units[narrow_place(k)] = static_cast<Narrow>(static_cast<int>(value + (value < 0 ? -0.5f : 0.5f)));
-                }
-                std::memcpy(packed + narrow_begin(j), units, sizeof units);
+            for (std::size_t i = 0; i < kPad; i++) {
+                const float value =
+                    std::clamp(static_cast<float>(input.data()[k + i]) / kUnit, kLeastUnits, kMostUnits);
+                units[narrow_place(i)] = static_cast<Narrow>(static_cast<int>(value + (value < 0 ? -0.5f : 0.5f)));
             }
+            std::memcpy(bytes() + k * sizeof(Narrow), units, sizeof units);
         }
     }
 
@@ -172,22 +170,13 @@ template <class Real> class Trainer {
     void unpack_into(Array<Real, 2> table) const {
         require(table.shape(0) == input.shape(0) && table.shape(1) == stride(), "tables differ in shape");
         nb::gil_scoped_release release;
-        for (std::size_t r = shape.wide < stride() ? input.shape(0) : 0; r-- > 0;) {
-            Real *row = table.data() + r * stride();
-            const unsigned char *packed = bytes() + r * shape.bytes;
+        for (std::size_t k = options.narrow ? input.size() : 0; k > 0;) {
+            k -= kPad;
             Narrow units[kPad];
-            for (std::size_t j = stride(); j > shape.wide;) {
-                j -= kPad;
-                std::memcpy(units, packed + narrow_begin(j), sizeof units);
-                for (std::size_t k = 0; k < kPad; k++) row[j + k] = static_cast<Real>(units[narrow_place(k)]) * kUnit;
-            }
-            std::memmove(row, packed, shape.wide * sizeof(Real));
+            std::memcpy(units, bytes() + k * sizeof(Narrow), sizeof units);
+            for (std::size_t i = 0; i < kPad; i++)
+                table.data()[k + i] = static_cast<Real>(units[narrow_place(i)]) * kUnit;
         }
-    }
-
-    // Of a packed row: wide numbers, narrow ones behind them, bytes until the next row.
-    std::tuple<std::size_t, std::size_t, std::size_t> row_shape() const {
-        return {shape.wide, stride() - shape.wide, shape.bytes};
     }
 
     // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
@@ -214,18 +203,12 @@ template <class Real> class Trainer {
 
     std::size_t stride() const { return input.shape(1); }
 
-    // Where in a packed row feature j and those behind it lie.
-    std::size_t narrow_begin(std::size_t j) const {
-        return shape.wide * sizeof(Real) + (j - shape.wide) * sizeof(Narrow);
-    }
-
     Array<Real, 2> input, output, positional;
     Ids<std::uint64_t> row_begin;
     Ids<std::uint32_t> rows;
     Ids<float> keep, alias_probability;
     Ids<std::uint32_t> alias;
     Options options;
-    RowShape<Real> shape;
     const Level &level;
 };
 
@@ -282,7 +265,6 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
         .def("pack", &Trainer<Real>::pack)
         .def("unpack", &Trainer<Real>::unpack)
         .def("unpack_into", &Trainer<Real>::unpack_into, nb::arg("table").noconvert())
-        .def_prop_ro("row_shape", &Trainer<Real>::row_shape)
         .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
              nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false,
              nb::arg("first_line") = 0)
@@ -331,7 +313,6 @@ NB_MODULE(_kernel, m) {
           nb::arg("end"), nb::arg("means").noconvert());
     m.def("nearest_centroids", &find_nearest, nb::arg("rows"), nb::arg("codebook"), nb::arg("codes").noconvert());
     m.attr("PAD") = kPad;
-    m.attr("MOST_UNITS") = static_cast<int>(kMostUnits);
     m.def("cpu_levels", [] {
         std::vector<std::string> names;
         for (const Level *level : available_levels()) names.emplace_back(level->name);

@@ -42,7 +42,7 @@ template <class Real> class Trainer {
             const Scratch<Real> &scratch)
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
           stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional),
-          shape(options), rounding(draws.seed) {}
+          input_bytes(row_bytes<Real>(options)), rounding(draws.seed) {}
 
     Done train() {
         prepare_positions();
@@ -81,10 +81,11 @@ template <class Real> class Trainer {
 
     // ---- words that enter and leave -----------------------------------------------------------------------------
     // Words left .. entered - 1 are here: each has a slot, which it shares with other occurrences of the same word.
+    // Free slots are taken in turn, so that neighbours have neighbouring slots: where sums of words that stand near
+    // each other lie a multiple of 4 kB apart, loads wait for stores that they have nothing to do with.
 
     void prepare_slots() {
-        free_slots = s.slots;
-        for (std::uint32_t slot = 0; slot < free_slots; slot++) {
+        for (std::uint32_t slot = 0; slot < s.slots; slot++) {
             s.slot_users[slot] = 0;
             s.free_slot[slot] = slot;
         }
@@ -93,23 +94,27 @@ template <class Real> class Trainer {
     void enter_until(std::uint32_t end) {
         for (; entered < end; entered++) {
             const std::uint32_t word = draws.word[entered];
-            std::uint32_t slot = s.slot_of[word];
-            if (s.slot_users[slot] == 0 || s.slot_word[slot] != word) {
-                slot = s.free_slot[--free_slots];
-                s.slot_of[word] = slot;
+            if (!is_here(word)) {
+                const std::uint32_t slot = s.slot_of[word] = s.free_slot[taken++ % s.slots];
                 s.slot_word[slot] = word;
                 gather(slot);
             }
+            const std::uint32_t slot = s.slot_of[word];
             s.slot_users[slot]++;
             s.slot[entered] = slot;
         }
+    }
+
+    bool is_here(std::uint32_t word) const {
+        const std::uint32_t slot = s.slot_of[word];
+        return s.slot_users[slot] > 0 && s.slot_word[slot] == word;
     }
 
     void leave_until(std::uint32_t end) {
         for (; left < end; left++)
             if (const std::uint32_t slot = s.slot[left]; --s.slot_users[slot] == 0) {
                 scatter(slot);
-                s.free_slot[free_slots++] = slot;
+                s.free_slot[freed++ % s.slots] = slot;
             }
     }
 
@@ -120,9 +125,9 @@ template <class Real> class Trainer {
         s.row_shares[slot] = 1 / s.row_counts[slot];
         clear(sum, stride);
         in_groups<8>(count, [&]<int T>(std::size_t k) {
-            const auto from = inputs<T>(rows.rows + begin + k);
-            add_rows(sum, from.wide, shape.wide);
-            if constexpr (can_be_narrow) add_narrow_rows(sum + shape.wide, from.narrow, stride - shape.wide);
+            if constexpr (can_be_narrow)
+                if (options.narrow) return add_narrow_rows(sum, inputs<Narrow, T>(rows.rows + begin + k), stride);
+            add_rows(sum, inputs<Real, T>(rows.rows + begin + k), stride);
         });
         copy(s.sums_before + slot * stride, sum, stride);
     }
@@ -132,11 +137,13 @@ template <class Real> class Trainer {
         subtract(owed, s.sums_before + slot * stride, stride);
         scale(owed, s.row_shares[slot], stride);
         const std::uint64_t begin = rows.begin[s.slot_word[slot]], count = rows.begin[s.slot_word[slot] + 1] - begin;
-        if constexpr (can_be_narrow) rounding.round(s.steps, owed + shape.wide, stride - shape.wide);
+        if constexpr (can_be_narrow)
+            if (options.narrow) rounding.round(s.steps, owed, stride);
         in_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
-            const auto to = inputs<T>(rows.rows + begin + k);
-            add_to_rows(to.wide, owed, shape.wide);
-            if constexpr (can_be_narrow) add_to_narrow_rows(to.narrow, s.steps, stride - shape.wide);
+            if (can_be_narrow && options.narrow)
+                add_to_narrow_rows(inputs<Narrow, T>(rows.rows + begin + k), s.steps, stride);
+            else
+                add_to_rows(inputs<Real, T>(rows.rows + begin + k), owed, stride);
         });
     }
 
@@ -152,15 +159,18 @@ template <class Real> class Trainer {
         for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
             prefetch_row_list(entering.begin);
             const std::uint32_t word = draws.word[entering.begin];
+            if (is_here(word)) continue;
             for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++)
                 input_fetches.add(input(rows.rows[k]));
         }
     }
 
-    // Which rows a word has comes from memory, too: first where its list begins, then the list.
-    void prefetch_row_list(std::uint32_t m) const {
+    // Which rows a word has comes from memory, too: first where its list begins, then the list; and whether it is here.
+    // Always inlined, as Fetches::fetch is.
+    [[gnu::always_inline]] void prefetch_row_list(std::uint32_t m) const {
         if (m + 2 * kListsAhead >= draws.size) return;
         __builtin_prefetch(rows.begin + draws.word[m + 2 * kListsAhead]);
+        __builtin_prefetch(s.slot_of + draws.word[m + kListsAhead]);
         const std::uint32_t *list = rows.rows + rows.begin[draws.word[m + kListsAhead]];
         __builtin_prefetch(list);
         __builtin_prefetch(list + 16);
@@ -296,7 +306,7 @@ template <class Real> class Trainer {
             if (negatives[k] != draws.word[t]) s.output_rows[count++] = output(negatives[k]);
 
         in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { score<T>(k); });
-        for (std::size_t k = 0; k < count; k++) s.scores[k] = step_size(s.scores[k], k == 0);
+        find_step_sizes(count);
         in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { update_outputs<T>(k, error); });
         done.masked_words++;
     }
@@ -319,23 +329,29 @@ template <class Real> class Trainer {
     }
 
     // g = lr (y - sigma(score)); the loss -log sigma(score) or -log sigma(-score) is counted on the way.
-    Real step_size(Real score, bool positive) {
-        const Real signed_score = positive ? score : -score;
-        const Real probability = 1 / (1 + std::exp(-signed_score));  // of the right answer
-        if (signed_score < -20) {
-            done.loss -= signed_score;  // -log sigma(x) = -x to double precision of the sum
-        } else {
-            likelihood *= probability;  // one logarithm for many factors
-            if (likelihood < 1e-200) flush_loss();
+    void find_step_sizes(std::size_t count) {
+        s.scores[0] = -s.scores[0];  // like those of negatives, it is to become small
+        const Real limit = static_cast<Real>(options.score_limit);
+        for (std::size_t k = 0; k < count; k += lanes) {
+            const Vec<Real> score = load(s.scores + k), odds = exp_of<Real>(score);  // of the wrong answer
+            Vec<Real> g = odds / (1 + odds) * -lr;
+            if (limit > 0) g = score > limit || score < -limit ? Vec<Real>{} : g;
+            store(s.odds + k, odds);
+            store(s.step_sizes + k, g);
         }
-        if (options.score_limit > 0 && std::abs(score) > static_cast<Real>(options.score_limit)) return 0;
-        const Real g = lr * (1 - probability);
-        return positive ? g : -g;
+        s.step_sizes[0] = -s.step_sizes[0];
+        for (std::size_t k = 0; k < count; k++)
+            if (s.scores[k] > 20) {
+                done.loss += s.scores[k];  // log(1 + exp(x)) = x to double precision of the sum
+            } else {
+                odds_product *= 1 + static_cast<double>(s.odds[k]);  // one logarithm for many factors
+                if (odds_product > 1e200) flush_loss();
+            }
     }
 
     void flush_loss() {
-        done.loss -= std::log(likelihood);
-        likelihood = 1;
+        done.loss += std::log(odds_product);
+        odds_product = 1;
     }
 
     template <int T> void update_outputs(std::size_t k, Real *error) {
@@ -344,7 +360,7 @@ template <class Real> class Trainer {
         Vec<Real> g[T];
         for (int i = 0; i < T; i++) {
             row[i] = s.output_rows[k + i];
-            g[i] = Vec<Real>{} + s.scores[k + i];
+            g[i] = Vec<Real>{} + s.step_sizes[k + i];
         }
         const auto outputs_ahead = output_fetches.take_rest();
         const auto inputs_ahead = input_fetches.take_rest();
@@ -397,28 +413,20 @@ template <class Real> class Trainer {
                            s.positions[p * positional + j] - s.positions_before[p * positional + j]);
     }
 
-    template <int T> struct Inputs {
-        Rows<Real, T> wide;
-        Rows<Narrow, T> narrow;
-    };
-
-    template <int T> Inputs<T> inputs(const std::uint32_t *row) const {
-        Inputs<T> all;
-        for (int i = 0; i < T; i++) {
-            all.wide.row[i] = reinterpret_cast<Real *>(input(row[i]));
-            all.narrow.row[i] = reinterpret_cast<Narrow *>(all.wide.row[i] + shape.wide);
-        }
+    template <class Number, int T> Rows<Number, T> inputs(const std::uint32_t *row) const {
+        Rows<Number, T> all;
+        for (int i = 0; i < T; i++) all.row[i] = reinterpret_cast<Number *>(input(row[i]));
         return all;
     }
 
-    unsigned char *input(std::uint32_t row) const { return tables.input + row * shape.bytes; }
+    unsigned char *input(std::uint32_t row) const { return tables.input + row * input_bytes; }
     Real *output(std::uint32_t word) const { return tables.output + word * stride; }
 
     static constexpr bool can_be_narrow = std::is_same_v<Real, float>;
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
-    static constexpr std::uint32_t kListsAhead = 16;   // words whose lists of rows are
+    static constexpr std::uint32_t kListsAhead = 8;    // words whose lists of rows are
     static constexpr int kOutputsAtOnce = 11;          // output rows worked on at a time: as many as fit the registers
     const Tables<Real> tables;
     const WordRows rows;
@@ -426,17 +434,17 @@ template <class Real> class Trainer {
     const Options options;
     const Real lr;
     const Scratch<Real> s;
-    const std::size_t stride;      // padded(D)
-    const std::size_t positional;  // padded(D'), the features that are weighted by position
-    const std::size_t plain;       // the others
-    const RowShape<Real> shape;    // of the input table
+    const std::size_t stride;       // padded(D)
+    const std::size_t positional;   // padded(D'), the features that are weighted by position
+    const std::size_t plain;        // the others
+    const std::size_t input_bytes;  // of a row of the input table
     std::uint32_t left = 0, entered = 0;
-    std::uint32_t free_slots = 0;
-    Range entering;  // words whose rows are still to be fetched
+    std::uint32_t taken = 0, freed = 0;  // of the queue of free slots
+    Range entering;                      // words whose rows are still to be fetched
     Fetches output_fetches, input_fetches;
-    const std::size_t input_step = shape.bytes * kPad / stride;  // bytes of a row that are fetched at a time
+    const std::size_t input_step = input_bytes * kPad / stride;  // bytes of a row that are fetched at a time
     Rounding rounding;
-    double likelihood = 1;
+    double odds_product = 1;  // its logarithm is a part of the loss
     Done done;
 };
 

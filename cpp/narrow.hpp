@@ -16,6 +16,7 @@ typedef std::int32_t Ints __attribute__((vector_size(kPairBytes), may_alias));
 typedef std::uint32_t Bits __attribute__((vector_size(kPairBytes), may_alias));
 typedef float Floats __attribute__((vector_size(kPairBytes), may_alias));
 typedef Narrow Shorts __attribute__((vector_size(kPairBytes), may_alias));
+typedef std::uint16_t Unsigned __attribute__((vector_size(kPairBytes), may_alias));
 
 inline Shorts add_saturated(Shorts a, Shorts b) {
 #if defined(__AVX2__)
@@ -23,7 +24,6 @@ inline Shorts add_saturated(Shorts a, Shorts b) {
 #elif defined(__SSE2__)
     return Shorts(_mm_adds_epi16(__m128i(a), __m128i(b)));
 #else
-    typedef std::uint16_t Unsigned __attribute__((vector_size(kPairBytes)));
     const Shorts sum = Shorts(Unsigned(a) + Unsigned(b)), overflow = ((a ^ sum) & (b ^ sum)) >> 15;
     return (sum & ~overflow) | (((a >> 15) ^ 0x7fff) & overflow);
 #endif
@@ -69,34 +69,31 @@ class Rounding {
         for (auto &lane : lanes) lane = static_cast<std::uint32_t>(mixed(seed += kMixStep) >> 32) | 1;
     }
 
-    // kRoundings rows of n units, each of them x on average
+    // kRoundings rows of n units, each of them x on average: rounded up where the fraction is above a random threshold,
+    // the thresholds of different rows lying evenly apart.
     void round(Narrow *steps, const float *x, std::size_t n) {
         for (std::size_t j = 0; j < n; j += kPad)
             for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
-                const Bits bits = draw(k);
-                const Ints lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
+                const Bits lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
+                const Shorts whole = Shorts(lower >> 16 | (upper & 0xffff0000));
+                const Shorts fraction = Shorts((lower & 0xffff) | upper << 16) ^ kSign;  // compared as signed numbers
+                const Unsigned random = Unsigned(draw(k));
                 for (std::size_t i = 0; i < kRoundings; i++) {
-                    const Ints one = (lower + up(bits, i)) >> kPartBits;
-                    const Ints other = (upper + up(bits >> 16, i)) >> kPartBits;
-                    *reinterpret_cast<Ints *>(steps + i * n + j + 2 * k) = (one & 0xffff) | other << 16;
+                    const Shorts threshold = Shorts(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
+                    *reinterpret_cast<Shorts *>(steps + i * n + j + 2 * k) = whole - (fraction > threshold);
                 }
             }
     }
 
   private:
-    static constexpr int kPartBits = 12;
-    static constexpr std::uint32_t kParts = 1 << kPartBits;  // of a unit
+    static constexpr Narrow kSign = -32768;
 
-    static Ints parts_of_units(const float *x) {
+    // Whole units in the upper 16 bits, their fraction in the lower ones.
+    static Bits parts_of_units(const float *x) {
         Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kUnit);
         units = units > kMostUnits ? Floats{} + kMostUnits : units;
-        units = units < -kMostUnits ? Floats{} - kMostUnits : units;
-        return __builtin_convertvector(units * static_cast<float>(kParts), Ints);
-    }
-
-    // From 0 to kParts - 1; those of different i lie evenly apart.
-    static Ints up(Bits bits, std::size_t i) {
-        return Ints((bits + static_cast<std::uint32_t>(i * kParts / kRoundings)) & (kParts - 1));
+        units = units < kLeastUnits ? Floats{} + kLeastUnits : units;
+        return Bits(__builtin_convertvector(units * 65536.0f, Ints));
     }
 
     Bits draw(std::size_t k) {

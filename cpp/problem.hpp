@@ -37,26 +37,19 @@ struct Options {
     bool shrink = true;           // window drawn from 1..c
     bool text_positions = false;  // positions of the text rather than of the kept words
     double score_limit = 0;       // scores beyond it give no update; 0: no limit
-    bool narrow = false;          // plain features of the input table are kept in 16 bits while it is trained
+    bool narrow = false;          // the input table is kept in 16 bits while it is trained
 };
 
-// Most of what training moves through memory are rows of the input table. Narrow ones are half as long: plain features
-// are whole multiples of a unit, within +-16. Positional features stay wide: where a positional vector is next to 0,
-// so are the steps, and rounding would drown them.
+// Most of what training moves through memory are rows of the input table. Narrow ones are half as long: features are
+// whole multiples of a unit, within +-16.
 using Narrow = std::int16_t;
 constexpr float kUnit = 1.0f / 2048;
-constexpr float kMostUnits = 32767;
+constexpr float kLeastUnits = -32768, kMostUnits = 32767;
 
-// A row of the input table in memory: `wide` numbers, then the others of padded(D), narrow ones.
-template <class Real> struct RowShape {
-    std::size_t wide, bytes;
-
-    [[gnu::always_inline]] explicit RowShape(const Options &options)
-        : wide(padded(options.narrow ? options.positional_dim : options.dim)),
-          bytes(wide * sizeof(Real) + (padded(options.dim) - wide) * sizeof(Narrow)) {
-        if (wide) bytes = (bytes + 63) / 64 * 64;  // wide numbers begin at multiples of 64 bytes
-    }
-};
+// Of a row of the input table in memory.
+template <class Real> [[gnu::always_inline]] constexpr std::size_t row_bytes(const Options &options) {
+    return padded(options.dim) * (options.narrow ? sizeof(Narrow) : sizeof(Real));
+}
 
 // Of kPad narrow numbers, the k-th of the first and of the second half lie in the lower and the upper half of 32 bits:
 // shifts take them apart, where neighbours would have to be shuffled.
@@ -70,7 +63,7 @@ constexpr std::size_t kRoundings = 4;
 
 // The parameters, shared by all threads and updated without locks.
 template <class Real> struct Tables {
-    unsigned char *input;  // (rows, of a RowShape): words, then n-gram buckets
+    unsigned char *input;  // (rows, row_bytes): words, then n-gram buckets
     Real *output;          // (words, padded(D))
     Real *positional;      // (2c, D'), rows `positional_stride` apart
     std::size_t positional_stride;
@@ -110,14 +103,16 @@ template <class Real> struct Scratch {
     Real *positions_before;
     Real *mask;                 // (padded(D')): 1 where a positional feature is trained, else 0
     Real *masked_error;         // (padded(D'))
-    Real *scores;               // (1 + negatives), then the steps g
+    Real *scores;               // (1 + negatives, padded)
+    Real *odds;                 // exp of them
+    Real *step_sizes;           // g
     Real **output_rows;         // (1 + negatives)
     Narrow *steps;              // (kRoundings, padded(D)): roundings of what each row of a word is owed
     std::uint32_t slots;        // as many as there can be words here
     std::uint32_t *slot;        // (draws.size): slot of each kept word that is here
     std::uint32_t *slot_word;   // (slots): its word
     std::uint32_t *slot_users;  // (slots): occurrences of its word that are here
-    std::uint32_t *free_slot;   // (slots): a stack of those without users
+    std::uint32_t *free_slot;   // (slots): a queue of those without users
     std::uint32_t *slot_of;     // (words): slot of a word, valid where slot_word agrees and there are users
 };
 

@@ -2,6 +2,7 @@
 // Included by kernel.hpp inside the namespace of one instruction-set level.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -51,6 +52,24 @@ template <class Real> inline Real sum_of(Vec<Real> v) {
     for (std::size_t width = Vector<Real>::lanes / 2; width > 0; width /= 2)
         for (std::size_t i = 0; i < width; i++) lanes[i] += lanes[i + width];
     return lanes[0];
+}
+
+// e^x, x being cut to +-60. Of floats 2^n e^r, where |r| <= log(2) / 2 and e^r is a polynomial: right to 3e-7 of it.
+template <class Real> inline Vec<Real> exp_of(Vec<Real> x) {
+    x = x > 60 ? Vec<Real>{} + 60 : x;
+    x = x < -60 ? Vec<Real>{} - 60 : x;
+    if constexpr (sizeof(Real) == sizeof(float)) {
+        typedef std::int32_t Bits __attribute__((vector_size(POSVEC_VECTOR_BYTES)));
+        constexpr float rounder = 0x1.8p23f;  // leaves no digits behind the point
+        const Vec<Real> n = (x * 1.44269504f + rounder) - rounder;
+        const Vec<Real> r = x - n * 0x1.62ep-1f - n * 0x1.0bfbe8p-15f;  // log(2) in two parts, to lose no digits
+        Vec<Real> power = Vec<Real>{} + 1.0f / 720;
+        for (const float factor : {1.0f / 120, 1.0f / 24, 1.0f / 6, 1.0f / 2, 1.0f, 1.0f}) power = power * r + factor;
+        return power * Vec<Real>((__builtin_convertvector(n, Bits) + 127) << 23);
+    } else {
+        for (std::size_t i = 0; i < Vector<Real>::lanes; i++) x[i] = std::exp(x[i]);
+        return x;
+    }
 }
 
 // Calls body.operator()<C>(j) for consecutive stretches of C vectors that cover features begin .. end - 1,

@@ -259,6 +259,20 @@ def test_learning_rate_zero_changes_nothing_and_measures_the_loss():
     assert loss > masked_words  # six examples each
 
 
+@pytest.mark.parametrize("scale", [0.01, 1, 10, 100, 1000])
+@pytest.mark.parametrize("level", _kernel.cpu_levels())
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+def test_scores_of_any_size_give_the_losses_and_steps_of_the_reference(dtype, tolerance, level, scale):
+    problem = Problem(dtype=dtype)
+    problem.output *= scale  # scores up to 0.001, 0.1, .. 100
+    draws, expected = problem.draws(), problem.parameters()
+    *_, loss = problem.train(lr=1e-4 / scale, cpu=level)
+    with np.errstate(over="ignore"):  # 1 / inf is what it is to be
+        expected_loss = reference.train_stretch(expected, draws, 1e-4 / scale, problem.reference_options())
+    assert loss == pytest.approx(expected_loss, rel=tolerance)
+    problem.assert_equals(expected, tolerance)
+
+
 @pytest.mark.parametrize("level", _kernel.cpu_levels())
 def test_all_cpu_levels_agree_within_rounding(level):
     problem, base = Problem(dtype=np.float32), Problem(dtype=np.float32)

@@ -46,7 +46,6 @@ def copy_records(
 def find_not_finite(table: NDArray[np.float32], begin: int, end: int) -> int: ...
 
 PAD: int
-MOST_UNITS: int
 
 class Options:
     dim: int
@@ -87,8 +86,6 @@ class Trainer:
     def pack(self) -> None: ...
     def unpack(self) -> None: ...
     def unpack_into(self, table: NDArray[np.float32]) -> None: ...
-    @property
-    def row_shape(self) -> tuple[int, int, int]: ...
     def train(
         self,
         workspace: Workspace,

@@ -84,12 +84,17 @@ def load_model(path: str | os.PathLike[str], verify: bool = False) -> Model:
         ) from error
 
 
+_BEFORE = {"precision": "float32"}
+"""Of models of 0.1.0, which do not say; so they are trained further as they have been."""
+
+
 def _described(
     folder: Folder, manifest: Path
 ) -> tuple[Config, TrainingReport | None, TrainingState | None, Compression | None]:
     """What config.json says of a model."""
     try:
-        config = Config.from_dict(folder.config["settings"])
+        settings = folder.config["settings"]
+        config = Config.from_dict({**settings, "training": {**_BEFORE, **settings.get("training", {})}})
         report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
         state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
         compressed = folder.config.get("compression")  # models of format 1 need not say

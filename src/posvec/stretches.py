@@ -51,8 +51,8 @@ Result = tuple[int, int, float]
 """Of training: tokens read, masked words, and the sum of their losses."""
 
 
-Tables = tuple[Floats, Numbers, Floats, Floats]
-"""Wide and narrow features of the input vectors, output vectors, positional vectors."""
+Tables = tuple[Numbers, Floats, Floats]
+"""Input vectors, in 16 bits where they are packed, output vectors, positional vectors."""
 
 
 class Work(ABC):
@@ -139,15 +139,11 @@ class Stretches:
     @property
     def tables(self) -> Tables:
         """The parameters as they lie in memory while the input vectors are packed, not copied."""
-        wide, narrow, row_bytes = self._trainer.row_shape
-        memory = kernel_view(self._input_vectors).reshape(-1).view(np.uint8)
-        rows = memory[: len(self._input_vectors) * row_bytes].reshape(-1, row_bytes)
-        return (
-            rows[:, : 4 * min(wide, self.config.model.dim)].view(np.float32),
-            rows[:, 4 * wide : 4 * wide + 2 * narrow].view(np.int16),
-            self._output_vectors,
-            self._model.positional_vectors,
-        )
+        rows: Numbers = self._input_vectors
+        if self._packs:
+            padded = kernel_view(self._input_vectors)
+            rows = padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)
+        return rows, self._output_vectors, self._model.positional_vectors
 
     def _unpacked(self) -> Floats:
         copy = padded_table(*self._input_vectors.shape)
@@ -274,7 +270,8 @@ def kernel_options(config: Config) -> _kernel.Options:
     options.shrink = training.window_sampling == "shrink"
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
-    options.narrow = training.precision == "fixed16"
+    # Where all features are positional and a positional vector is next to 0, so are the steps: rounding drowns them.
+    options.narrow = training.precision == "fixed16" and model.positional_dim < model.dim
     return options
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec._kernel import MOST_UNITS, add_up
+from posvec._kernel import add_up
 from posvec.distributed.plan import Block
 from posvec.tables import Floats, Numbers
 
+_UNITS = np.iinfo(np.int16)
 _LEADING = 512  # rows of a part, the busiest: enough to tell where all of them go
 
 
@@ -35,7 +36,7 @@ def exchange(block: Block, values: Numbers, changes: Sequence[Changes], rule: st
         return
     moved = steady(changes, block.places) if rule == "steady" else combine(len(values), changes, rule)
     moved += values
-    values[:] = moved if values.dtype == np.float32 else np.rint(moved).clip(-MOST_UNITS, MOST_UNITS)
+    values[:] = moved if values.dtype == np.float32 else np.rint(moved).clip(_UNITS.min, _UNITS.max)
 
 
 def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:

@@ -26,7 +26,7 @@ LONGEST = _TIERS[-1][0]
 _MOST, _LEAST = 1 << 13, 1 << 8  # rows of a block: some 10 MB, and enough to be worth the handling
 _GROUP = 1 << 15  # rows exchanged at once at most, so that what is on its way takes little memory
 LATE = 1  # rounds until what others did in one is known
-_WIDE, _NARROW, _OUTPUT, _POSITIONAL = range(4)
+_INPUT, _OUTPUT, _POSITIONAL = range(3)
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def make_plan(model: Model, tables: Tables, words_per_round: float, updates: flo
     if row_bytes[_POSITIONAL]:
         blocks.append(Block(1, 0, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
     ranges = _ranges(model, words_per_round, updates)
-    for (period, hot), table in itertools.product(_TIERS, (_WIDE, _NARROW, _OUTPUT)):
-        chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table and row_bytes[table]]
+    for (period, hot), table in itertools.product(_TIERS, (_INPUT, _OUTPUT)):
+        chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table]
         for i, slices in enumerate(_cut(chosen, period, workers)):
             blocks.append(Block(period, i // workers % period, hot, slices, row_bytes[table]))
     return Plan(tuple(blocks), workers)
@@ -127,10 +127,10 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
     context = np.bincount(rows.rows, np.repeat(masked, begins[1:] - begins[:-1]), rows.table_rows)
     negatives = vocabulary.negative_weights() * masked.sum() * model.config.training.negatives
     found = []
-    for of_tables, first, uses in (
-        ((_WIDE, _NARROW), 0, context[:words]),
-        ((_WIDE, _NARROW), words, context[words:]),
-        ((_OUTPUT,), 0, masked + negatives),
+    for table, first, uses in (
+        (_INPUT, 0, context[:words]),
+        (_INPUT, words, context[words:]),
+        (_OUTPUT, 0, masked + negatives),
     ):
         # Rows may be out of order, as those of a model that was trained further: each goes with the busiest behind it.
         expected = np.maximum.accumulate(uses[::-1])[::-1] * words_per_round
@@ -138,7 +138,7 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
         for tier, following in itertools.zip_longest(_TIERS, _TIERS[1:]):
             end = int(np.count_nonzero(expected * (following[0] + LATE) > updates)) if following else len(uses)
             if end > begin:
-                found += [(tier, (table, first + begin, first + end)) for table in of_tables]
+                found.append((tier, (table, first + begin, first + end)))
             begin = max(begin, end)
     return found
 
