@@ -32,7 +32,7 @@ from trainers import PosvecTrainer, Sample
 PEER = "gensim-subword"
 GOALS = ("analogies", "WS-353", "SimLex", "RW")
 MARGIN = 0.8  # of the time that is planned with: speeds vary
-FINAL_LR_SHARE = 0.1  # several epochs gain by a rate that ends lower than after one
+RATE = {"initial_lr": 0.05, "final_lr_share": 0.1}  # several epochs gain by a rate that ends lower than after one
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ class Curve:
 
 def train_posvec(trainer: str, budget: float, arguments: argparse.Namespace) -> dict[str, Any]:
     kind = trainer.split("-")[1]
-    config = make_config(kind, seed=arguments.seed, threads=THREADS, final_lr_share=FINAL_LR_SHARE)
+    config = make_config(kind, seed=arguments.seed, threads=THREADS, **RATE)
     with tempfile.TemporaryDirectory() as name:
         sample = Sample(Path(name), arguments.corpus, 20)
         model = Model.create(config, sample.vocabulary)

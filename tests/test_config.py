@@ -29,6 +29,20 @@ def test_positional_features_follow_the_features_unless_they_are_given():
     assert make_config("constrained", dim=40, positional_dim=30).model.positional_dim == 30
 
 
+def test_learning_rates_follow_the_model_the_preset_and_the_mean_unless_they_are_given():
+    rates = {
+        (kind, preset): (c.training.initial_lr, c.training.final_lr_share)
+        for kind, preset, c in ((kind, preset, make_config(kind, preset)) for kind in MODELS for preset in PRESETS)
+    }
+    own = {"general": 0.25, "subword": 0.25, "positional": 0.2, "constrained": 0.2}
+    assert {kind: rates[kind, "posvec"] for kind in MODELS} == {kind: (0.07, share) for kind, share in own.items()}
+    others = {preset: {rates[kind, preset] for kind in MODELS} for preset in PRESETS if preset != "posvec"}
+    falling = {(0.05, 0.0)}
+    assert others == {"paper": falling, "as-run": falling, "fasttext": falling, "small": {(0.05, 0.5)}}
+    assert make_config("subword", context_mean="words").training.initial_lr == 0.05
+    assert make_config("subword", context_mean="words", initial_lr=0.03).training.initial_lr == 0.03
+
+
 def test_the_paper_s_models_have_the_paper_s_shapes():
     shapes = {
         kind: (c.subwords.subwords, c.model.dim, c.model.positional_dim, c.model.window)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
+from posvec import distributed
 from posvec.config import make_config
 from posvec.corpus import open_corpus
 from posvec.distributed.buffers import Buffers
@@ -129,6 +132,22 @@ def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(pr
     for first, by, *after in zip(begun, moved, *(replica.tables for replica in replicas), strict=True):
         assert (after[0] == after[1]).all()
         assert after[0] == pytest.approx(first + by, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "share"),
+    [
+        ({"workers": 2}, None), ({"workers": 4}, 0.15), ({"workers": 4, "final_lr_share": 0.3}, 0.3),
+        ({"workers": 4, "preset": "small"}, None), ({"workers": 4, "config": make_config("subword")}, None),
+    ],
+)  # fmt: skip
+def test_the_learning_rate_of_many_workers_ends_lower_unless_something_else_is_asked_for(monkeypatch, arguments, share):
+    """Without a cluster: what would be trained is only looked at."""
+    found = {}
+    monkeypatch.setattr("posvec.distributed.cluster.connected", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr("posvec.pipeline.train", lambda *_, **settings: found.update(settings))
+    distributed.train("text", "subword", **arguments)
+    assert found.get("final_lr_share") == share
 
 
 def test_buffers_are_used_again_by_what_fits_into_them():

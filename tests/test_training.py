@@ -321,7 +321,7 @@ def test_parameters_that_are_not_finite_are_never_saved(corpus, small):
     for name, value in zip(TABLES, (np.inf, -np.inf, np.nan), strict=True):
         table = getattr(model, name)
         before, table[-1, -1] = table[-1, -1], value
-        with pytest.raises(TrainingError, match=r"have overflowed and were not saved: lower initial_lr \(now 0.05\)"):
+        with pytest.raises(TrainingError, match=r"have overflowed and were not saved: lower initial_lr \(now 0.07\)"):
             check_finite(model)
         table[-1, -1] = before
 
