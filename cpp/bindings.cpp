@@ -80,7 +80,6 @@ template <class Real> class Workspace {
         s.positions = positions.reserve(2 * options.window * positional);
         s.positions_before = positions_before.reserve(2 * options.window * positional);
         s.mask = mask.reserve(positional);
-        s.masked_error = masked_error.reserve(positional);
         s.scores = scores.reserve(padded(1 + options.negatives));
         s.odds = odds.reserve(padded(1 + options.negatives));
         s.step_sizes = step_sizes.reserve(padded(1 + options.negatives));
@@ -97,7 +96,7 @@ template <class Real> class Workspace {
 
   private:
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
-        positions_before, mask, masked_error, scores, odds, step_sizes;
+        positions_before, mask, scores, odds, step_sizes;
     Buffer<Real *> output_rows;
     Buffer<Narrow> steps;
     Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
@@ -154,12 +153,15 @@ template <class Real> class Trainer {
     void pack() {
         nb::gil_scoped_release release;
         for (std::size_t k = 0; options.narrow && k < input.size(); k += kPad) {
-            Narrow units[kPad];
+            int rounded[kPad];  // apart from where it goes, so that this is done with vectors
             for (std::size_t i = 0; i < kPad; i++) {
-                const float value =
-                    std::clamp(static_cast<float>(input.data()[k + i]) / kUnit, kLeastUnits, kMostUnits);
-                units[narrow_place(i)] = static_cast<Narrow>(static_cast<int>(value + (value < 0 ? -0.5f : 0.5f)));
+                float value = static_cast<float>(input.data()[k + i]) * (1 / kUnit);
+                value = value < kLeastUnits ? kLeastUnits : value;
+                value = value > kMostUnits ? kMostUnits : value;
+                rounded[i] = static_cast<int>(value + std::copysign(0.5f, value));
             }
+            Narrow units[kPad];
+            for (std::size_t i = 0; i < kPad; i++) units[narrow_place(i)] = static_cast<Narrow>(rounded[i]);
             std::memcpy(bytes() + k * sizeof(Narrow), units, sizeof units);
         }
     }

@@ -202,13 +202,18 @@ template <class Real> class Trainer {
 
     // P[i] = sum of X over the first i words of the micro-batch, plain features; likewise the number of their rows.
     void sum_prefixes(const std::uint32_t *slot, std::size_t span) {
-        clear(s.prefix + positional, plain);
+        const Scratch<Real> s = this->s;
+        const std::size_t stride = this->stride;
         s.row_prefix[0] = 0;
-        for (std::size_t i = 0; i < span; i++) {
-            sum(s.prefix + (i + 1) * stride + positional, s.prefix + i * stride + positional,
-                s.sums + slot[i] * stride + positional, plain);
-            s.row_prefix[i + 1] = s.row_prefix[i] + s.row_counts[slot[i]];
-        }
+        for (std::size_t i = 0; i < span; i++) s.row_prefix[i + 1] = s.row_prefix[i] + s.row_counts[slot[i]];
+        for_chunks<Real>(positional, stride, [&]<int C>(std::size_t j) {
+            Vec<Real> total[C] = {};
+            for (std::size_t i = 0;; i++) {
+                for (int c = 0; c < C; c++) store(s.prefix + i * stride + j + c * lanes, total[c]);
+                if (i == span) break;
+                for (int c = 0; c < C; c++) total[c] += load(s.sums + slot[i] * stride + j + c * lanes);
+            }
+        });
     }
 
     // N
@@ -236,58 +241,102 @@ template <class Real> class Trainer {
     // u_C of masked word t; `begin` is the first masked word of the micro-batch
     void make_context(std::uint32_t t, std::uint32_t begin, std::uint32_t first, const std::uint32_t *slot,
                       Real share) {
-        const std::uint32_t from = draws.first[t], to = draws.last[t];
+        const Scratch<Real> s = this->s;
+        const std::size_t stride = this->stride;
         for_chunks<Real>(0, positional, [&]<int C>(std::size_t j) {
             Vec<Real> total[C] = {};
-            for (std::uint32_t m = from; m <= to; m++) {
-                if (m == t) continue;
-                const Real *x = s.sums + slot[m - first] * stride + j, *d = position(m, t) + j;
-                for (int c = 0; c < C; c++) total[c] += load(d + c * lanes) * load(x + c * lanes);
-            }
+            for_context(t, first, slot, [&](std::uint32_t of_word, const Real *d) {
+                const Real *x = s.sums + of_word * stride + j;
+                for (int c = 0; c < C; c++) total[c] += load(d + j + c * lanes) * load(x + c * lanes);
+            });
             for (int c = 0; c < C; c++) store(s.context + j + c * lanes, total[c] * share);
         });
-        const Real *low = s.prefix + (from - first) * stride, *high = s.prefix + (to + 1 - first) * stride;
+        const Real *low = s.prefix + (draws.first[t] - first) * stride;
+        const Real *high = s.prefix + (draws.last[t] + 1 - first) * stride;
         const Real *own = s.sums + slot[t - first] * stride;
-        for (std::size_t j = positional, end = stride; j < end; j += lanes)
-            store(s.context + j, (load(high + j) - load(low + j) - load(own + j)) * share);
+        std::uint32_t moves = 0;
+        const Real *error[kMicroBatch];
+        Real moved[kMicroBatch];
         for (std::uint32_t other = begin; other < t; other++)
-            if (const Real count = shared_rows(t, other, first); count > 0)
-                add_scaled(s.context + positional, s.errors + (other - begin) * stride + positional, count * share,
-                           plain);
+            if (const Real count = shared_rows(t, other, first); count > 0) {
+                error[moves] = s.errors + (other - begin) * stride;
+                moved[moves++] = count;
+            }
+        for_chunks<Real>(positional, stride, [&]<int C>(std::size_t j) {
+            Vec<Real> total[C];
+            for (int c = 0; c < C; c++)
+                total[c] = load(high + j + c * lanes) - load(low + j + c * lanes) - load(own + j + c * lanes);
+            for (std::uint32_t k = 0; k < moves; k++)
+                for (int c = 0; c < C; c++) total[c] += load(error[k] + j + c * lanes) * moved[k];
+            for (int c = 0; c < C; c++) store(s.context + j + c * lanes, total[c] * share);
+        });
+    }
+
+    // Calls body(its slot, d_p) for each word of the context of t.
+    template <class Body>
+    [[gnu::always_inline]] void for_context(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot,
+                                            Body body) const {
+        const std::uint32_t *place = draws.place, here = place[t], from = draws.first[t], to = draws.last[t];
+        const std::size_t length = positional;
+        Real *after = s.positions + options.window * length;  // d_1; d_-1 stands before it
+        for (std::uint32_t m = from; m < t; m++) body(slot[m - first], after - (here - place[m]) * length);
+        for (std::uint32_t m = t + 1; m <= to; m++) body(slot[m - first], after + (place[m] - here - 1) * length);
     }
 
     // d_p and the positional features of each context word, from the old values of both.
     void update_positional(std::uint32_t t, std::uint32_t first, const std::uint32_t *slot, const Real *error) {
-        for (std::size_t j = 0, end = positional; j < end; j += lanes)
-            store(s.masked_error + j, load(error + j) * load(s.mask + j));
-        for (std::uint32_t m = draws.first[t]; m <= draws.last[t]; m++) {
-            if (m == t) continue;
-            Real *x = s.sums + slot[m - first] * stride, *d = position(m, t);
-            const Real count = s.row_counts[slot[m - first]];
-            const Real share = options.summed_positional ? 1 : s.row_shares[slot[m - first]];
-            for (std::size_t j = 0, end = positional; j < end; j += lanes) {
-                const Vec<Real> old_x = load(x + j), old_d = load(d + j), move = old_d * load(error + j);
-                store(d + j, old_d + old_x * (load(s.masked_error + j) * share));
-                store(x + j, old_x + move * count);
+        Real *const sums = s.sums;
+        const Real *const counts = s.row_counts, *const shares = s.row_shares;
+        const std::size_t stride = this->stride;
+        const bool summed = options.summed_positional;
+        for_chunks<Real>(0, positional, [&]<int C>(std::size_t j) {
+            Vec<Real> e[C], trained[C];
+            for (int c = 0; c < C; c++) {
+                e[c] = load(error + j + c * lanes);
+                trained[c] = e[c] * load(s.mask + j + c * lanes);
             }
-        }
+            for_context(t, first, slot, [&](std::uint32_t of_word, Real *d) {
+                Real *x = sums + of_word * stride;
+                const Real count = counts[of_word], share = summed ? 1 : shares[of_word];
+                // A few of one, then of the other: stores that change places each time take a third longer.
+                constexpr int few = C < 4 ? C : 4;
+                for (int k = 0; k < C; k += few) {
+                    Vec<Real> old_x[few], old_d[few];
+                    for (int c = 0; c < few; c++) {
+                        old_x[c] = load(x + j + (k + c) * lanes);
+                        old_d[c] = load(d + j + (k + c) * lanes);
+                    }
+                    for (int c = 0; c < few; c++)
+                        store(d + j + (k + c) * lanes, old_d[c] + old_x[c] * (trained[k + c] * share));
+                    for (int c = 0; c < few; c++)
+                        store(x + j + (k + c) * lanes, old_x[c] + old_d[c] * (e[k + c] * count));
+                }
+            });
+        });
     }
 
     // The running sum of e over the words first .. last, less a word's own where it was masked.
     void update_plain(std::uint32_t begin, std::uint32_t end, std::uint32_t first, std::uint32_t last,
                       const std::uint32_t *slot) {
-        Real *total = s.total + positional;
+        const Scratch<Real> s = this->s;
+        const Draws draws = this->draws;
+        const std::size_t stride = this->stride, plain = this->plain;
+        Real *total = s.total + positional, *errors = s.errors + positional, *sums = s.sums + positional;
         clear(total, plain);
         for (std::uint32_t m = first; m <= last; m++) {
             for (std::uint32_t t = begin; t < end; t++) {
-                const Real *error = s.errors + (t - begin) * stride + positional;
-                if (draws.first[t] == m) add(total, error, plain);
-                if (draws.last[t] + 1 == m) subtract(total, error, plain);
+                if (draws.first[t] == m) add(total, errors + (t - begin) * stride, plain);
+                if (draws.last[t] + 1 == m) subtract(total, errors + (t - begin) * stride, plain);
             }
-            Real *x = s.sums + slot[m - first] * stride + positional;
+            Real *x = sums + slot[m - first] * stride;
             const Real count = s.row_counts[slot[m - first]];
-            add_scaled(x, total, count, plain);
-            if (begin <= m && m < end) add_scaled(x, s.errors + (m - begin) * stride + positional, -count, plain);
+            if (m < begin || m >= end) {
+                add_scaled(x, total, count, plain);
+            } else {
+                const Real *own = errors + (m - begin) * stride;
+                for (std::size_t j = 0; j < plain; j += lanes)
+                    store(x + j, load(x + j) + (load(total + j) - load(own + j)) * count);
+            }
         }
     }
 
@@ -383,13 +432,6 @@ template <class Real> class Trainer {
     // ---- positional vectors -------------------------------------------------------------------------------------
     // Every thread writes all of d at every step: on shared cache lines that would cost more than all the rest. So each
     // works on a copy, and adds what it learnt to the shared table after some micro-batches.
-
-    Real *position(std::uint32_t m, std::uint32_t t) {
-        const std::uint32_t row = draws.place[m] < draws.place[t]
-                                      ? options.window - (draws.place[t] - draws.place[m])
-                                      : options.window + (draws.place[m] - draws.place[t]) - 1;
-        return s.positions + row * positional;
-    }
 
     void prepare_positions() {
         for (std::size_t j = 0; j < positional; j++)

@@ -102,7 +102,6 @@ template <class Real> struct Scratch {
     Real *positions;    // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
     Real *mask;                 // (padded(D')): 1 where a positional feature is trained, else 0
-    Real *masked_error;         // (padded(D'))
     Real *scores;               // (1 + negatives, padded)
     Real *odds;                 // exp of them
     Real *step_sizes;           // g

@@ -72,14 +72,12 @@ template <class Real> inline Vec<Real> exp_of(Vec<Real> x) {
     }
 }
 
-// Calls body.operator()<C>(j) for consecutive stretches of C vectors that cover features begin .. end - 1,
-// C vectors being as many accumulators as fit the registers of every level.
-template <class Real, class Body> inline void for_chunks(std::size_t begin, std::size_t end, Body body) {
+// Calls body.operator()<C>(j) for consecutive stretches of C vectors that cover features begin .. end - 1, eight at a
+// time, which is as many as every level has registers for, then four, two, one.
+template <class Real, int C = 8, class Body> inline void for_chunks(std::size_t begin, std::size_t end, Body body) {
     constexpr std::size_t lanes = Vector<Real>::lanes;
-    std::size_t j = begin;
-    for (; j + 8 * lanes <= end; j += 8 * lanes) body.template operator()<8>(j);
-    for (; j + 2 * lanes <= end; j += 2 * lanes) body.template operator()<2>(j);
-    for (; j + lanes <= end; j += lanes) body.template operator()<1>(j);
+    for (; begin + C * lanes <= end; begin += C * lanes) body.template operator()<C>(begin);
+    if constexpr (C > 1) for_chunks<Real, C / 2>(begin, end, body);
 }
 
 // Rows of n numbers. The length comes by value: as a member it would be read again after every store.
@@ -107,11 +105,6 @@ template <class Real> inline void scale(Real *y, Real factor, std::size_t n) {
 // y += factor x
 template <class Real> inline void add_scaled(Real *y, const Real *x, Real factor, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(y + j, load(y + j) + load(x + j) * factor);
-}
-
-// z = x + y
-template <class Real> inline void sum(Real *z, const Real *x, const Real *y, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) store(z + j, load(x + j) + load(y + j));
 }
 
 // Calls body.operator()<T>(k) for consecutive k .. k + T - 1 that cover 0 .. count - 1, T being Most until fewer are
