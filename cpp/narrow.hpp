@@ -29,7 +29,41 @@ inline Shorts add_saturated(Shorts a, Shorts b) {
 #endif
 }
 
-POSVEC_HOGWILD inline Ints load_shared_pairs(const Narrow *p) { return *reinterpret_cast<const Ints *>(p); }
+// Two rows added up in 32 bits: to `lower` what is in the first half of each 16 bytes, to `upper` the second.
+inline void add_both(Ints &lower, Ints &upper, Shorts a, Shorts b) {
+#if defined(__AVX2__)
+    const __m256i ones = _mm256_set1_epi16(1), one = __m256i(a), other = __m256i(b);
+    lower += Ints(_mm256_madd_epi16(_mm256_unpacklo_epi16(one, other), ones));
+    upper += Ints(_mm256_madd_epi16(_mm256_unpackhi_epi16(one, other), ones));
+#elif defined(__SSE2__)
+    const __m128i ones = _mm_set1_epi16(1), one = __m128i(a), other = __m128i(b);
+    lower += Ints(_mm_madd_epi16(_mm_unpacklo_epi16(one, other), ones));
+    upper += Ints(_mm_madd_epi16(_mm_unpackhi_epi16(one, other), ones));
+#else
+    for (std::size_t k = 0; k < kPairs; k++) {
+        lower[k] += a[k] + b[k];
+        upper[k] += a[kPairs + k] + b[kPairs + k];
+    }
+#endif
+}
+
+// Numbers of at most 16 bits, as add_both takes them apart.
+inline Shorts packed(Ints lower, Ints upper) {
+#if defined(__AVX2__)
+    return Shorts(_mm256_packs_epi32(__m256i(lower), __m256i(upper)));
+#elif defined(__SSE2__)
+    return Shorts(_mm_packs_epi32(__m128i(lower), __m128i(upper)));
+#else
+    Shorts both;
+    for (std::size_t k = 0; k < kPairs; k++) {
+        both[k] = static_cast<Narrow>(lower[k]);
+        both[kPairs + k] = static_cast<Narrow>(upper[k]);
+    }
+    return both;
+#endif
+}
+
+POSVEC_HOGWILD inline Shorts load_shared_units(const Narrow *p) { return *reinterpret_cast<const Shorts *>(p); }
 POSVEC_HOGWILD inline void add_shared_units(Narrow *p, Shorts units) {
     Shorts *shared = reinterpret_cast<Shorts *>(p);
     *shared = add_saturated(*shared, units);
@@ -44,10 +78,10 @@ template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &ro
     for (std::size_t j = 0; j < n; j += kPad)
         for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
             Ints lower{}, upper{};
-            for (int i = 0; i < T; i++) {
-                const Ints pairs = load_shared_pairs(rows.row[i] + j + 2 * k);
-                lower += pairs << 16 >> 16;
-                upper += pairs >> 16;
+            for (int i = 0; i < T; i += 2) {
+                const std::size_t place = j + 2 * k;
+                add_both(lower, upper, load_shared_units(rows.row[i] + place),
+                         i + 1 < T ? load_shared_units(rows.row[i + 1] + place) : Shorts{});
             }
             add_units(y + j + k, lower);
             add_units(y + j + kPad / 2 + k, upper);
@@ -74,9 +108,9 @@ class Rounding {
     void round(Narrow *steps, const float *x, std::size_t n) {
         for (std::size_t j = 0; j < n; j += kPad)
             for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
-                const Bits lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
-                const Shorts whole = Shorts(lower >> 16 | (upper & 0xffff0000));
-                const Shorts fraction = Shorts((lower & 0xffff) | upper << 16) ^ kSign;  // compared as signed numbers
+                const Ints lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
+                const Shorts whole = packed(lower >> 16, upper >> 16);
+                const Shorts fraction = packed(lower << 16 >> 16, upper << 16 >> 16) ^ kSign;  // compared as signed
                 const Unsigned random = Unsigned(draw(k));
                 for (std::size_t i = 0; i < kRoundings; i++) {
                     const Shorts threshold = Shorts(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
@@ -89,11 +123,11 @@ class Rounding {
     static constexpr Narrow kSign = -32768;
 
     // Whole units in the upper 16 bits, their fraction in the lower ones.
-    static Bits parts_of_units(const float *x) {
+    static Ints parts_of_units(const float *x) {
         Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kUnit);
         units = units > kMostUnits ? Floats{} + kMostUnits : units;
         units = units < kLeastUnits ? Floats{} + kLeastUnits : units;
-        return Bits(__builtin_convertvector(units * 65536.0f, Ints));
+        return __builtin_convertvector(units * 65536.0f, Ints);
     }
 
     Bits draw(std::size_t k) {

@@ -51,10 +51,12 @@ template <class Real> [[gnu::always_inline]] constexpr std::size_t row_bytes(con
     return padded(options.dim) * (options.narrow ? sizeof(Narrow) : sizeof(Real));
 }
 
-// Of kPad narrow numbers, the k-th of the first and of the second half lie in the lower and the upper half of 32 bits:
-// shifts take them apart, where neighbours would have to be shuffled.
+// Where the k-th of kPad narrow numbers lies: the second and the third quarter have changed places. What interleaves
+// two rows, or packs two vectors into one, works on each 16 bytes by itself, and so gives the first and the second
+// half.
 [[gnu::always_inline]] constexpr std::size_t narrow_place(std::size_t k) {
-    return k < kPad / 2 ? 2 * k : 2 * k + 1 - kPad;
+    constexpr std::size_t quarter = kPad / 4;
+    return k / quarter == 1 ? k + quarter : k / quarter == 2 ? k - quarter : k;
 }
 
 // Steps smaller than a unit must not get lost: each is rounded up as often as its fraction says. A word's rows are all

@@ -23,8 +23,12 @@ class Random {
 
     float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // in [0, 1)
 
-    // In 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((bits() >> 32) * n >> 32); }
+    std::uint32_t below(std::uint32_t n) { return scaled(static_cast<std::uint32_t>(bits() >> 32), n); }
+
+    // 32 random bits to 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
+    static std::uint32_t scaled(std::uint32_t random, std::uint32_t n) {
+        return static_cast<std::uint32_t>(std::uint64_t(random) * n >> 32);
+    }
 
   private:
     std::uint64_t state;
@@ -92,20 +96,18 @@ class Stretch {
     void draw_line(const std::uint32_t *ids, std::size_t length, const Lexicon &lexicon, const Options &options,
                    Random &random) {
         const auto begin = static_cast<std::uint32_t>(word.size());
+        std::uint32_t end = begin;
+        word.resize(begin + length);
+        place.resize(begin + length);
         for (std::size_t i = 0; i < length; i++) {
             if (ids[i] >= lexicon.words) continue;
-            const float keep = lexicon.keep[ids[i]];
-            if (keep < 1 && random.uniform() >= keep) continue;
-            place.push_back(options.text_positions ? static_cast<std::uint32_t>(i)
-                                                   : static_cast<std::uint32_t>(word.size()) - begin);
-            word.push_back(ids[i]);
+            word[end] = ids[i];
+            place[end] = options.text_positions ? static_cast<std::uint32_t>(i) : end - begin;
+            end += random.uniform() < lexicon.keep[ids[i]];  // no branch, for none could be foreseen
         }
-        const auto end = static_cast<std::uint32_t>(word.size());
-        if (end - begin < 2) {  // a masked word alone has no context
-            word.resize(begin);
-            place.resize(begin);
-            return;
-        }
+        if (end - begin < 2) end = begin;  // a masked word alone has no context
+        word.resize(end);
+        place.resize(end);
         for (std::uint32_t t = begin; t < end; t++) {
             const std::uint32_t reach = options.shrink ? 1 + random.below(options.window) : options.window;
             std::uint32_t from = t, to = t;
@@ -130,13 +132,22 @@ class Stretch {
             const std::size_t end = std::min(negatives.size(), begin + kNegativeGroup * options.negatives);
             pool.resize(std::max<std::size_t>(options.negatives, (end - begin) / options.negative_reuse));
             for (auto &negative : pool) {
-                const std::uint32_t cell = random.below(lexicon.words);
-                negative = random.uniform() < lexicon.alias_probability[cell] ? cell : lexicon.alias[cell];
+                const std::uint64_t bits = random.bits();
+                const std::uint32_t cell = Random::scaled(static_cast<std::uint32_t>(bits >> 32), lexicon.words);
+                const std::uint32_t alias = lexicon.alias[cell];  // at once: which it will be cannot be foreseen
+                const float uniform = static_cast<float>(bits & 0xffffff) * 0x1p-24f;
+                negative = uniform < lexicon.alias_probability[cell] ? cell : alias;
             }
-            if (options.negative_reuse == 1)
+            if (options.negative_reuse == 1) {
                 std::copy(pool.begin(), pool.end(), negatives.begin() + begin);
-            else
-                for (; begin < end; begin++) negatives[begin] = pool[random.below(pool.size())];
+            } else {
+                const auto size = static_cast<std::uint32_t>(pool.size());
+                for (std::size_t k = begin; k < end; k += 2) {  // two from the bits of one
+                    const std::uint64_t bits = random.bits();
+                    negatives[k] = pool[Random::scaled(static_cast<std::uint32_t>(bits >> 32), size)];
+                    if (k + 1 < end) negatives[k + 1] = pool[Random::scaled(static_cast<std::uint32_t>(bits), size)];
+                }
+            }
             begin = end;
         }
     }

@@ -26,6 +26,7 @@ from posvec.stretches import Crew, Text, Threads, Work, content_digest, learning
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
 _DIVERGED = 1000
 _LONG = 1000  # characters: no word of a language, but a row of letters, or data
+_RECENT = 200  # stretches
 
 
 class Callback(Protocol):
@@ -113,7 +114,8 @@ class _Run:
         self.model = model
         self.all_epochs = _Tally()
         self.epoch = _Tally()
-        self.recent: deque[tuple[int, float]] = deque(maxlen=200)  # of which the loss shown is the mean
+        self.recent: deque[tuple[int, float]] = deque()  # of which the loss shown is the mean
+        self.recent_total = _Tally()
         self.epochs: list[EpochReport] = []
         self.next_stretch = 0
         self.seconds = self.epoch_seconds = 0.0
@@ -218,6 +220,10 @@ class _Run:
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
         self.recent.append((masked_words, loss))
+        self.recent_total.add(words, masked_words, loss)
+        if len(self.recent) > _RECENT:
+            masked_words, loss = self.recent.popleft()
+            self.recent_total.add(0, -masked_words, -loss)
 
     def _end_epoch(self) -> None:
         self.epochs.append(EpochReport(self.epoch.mean_loss, self._validate(), self.epoch_seconds))
@@ -245,7 +251,6 @@ class _Run:
 
     def progress(self) -> Progress:
         share = min(1.0, self.all_epochs.words / max(1, self._words_to_train()))
-        masked = sum(masked for masked, _ in self.recent)
         speed = self.all_epochs.words / max(self.seconds, 1e-3)
         return Progress(
             epoch=min(len(self.epochs) + 1, self.config.training.epochs),
@@ -255,7 +260,7 @@ class _Run:
             seconds=self.seconds,
             words_per_second=speed,
             seconds_left=(1 - share) * self._words_to_train() / max(speed, 1e-9),
-            loss=sum(loss for _, loss in self.recent) / masked if masked else 0.0,
+            loss=self.recent_total.mean_loss,
             lr=learning_rate(self.config, share),
             validation_loss=self.epochs[-1].validation_loss if self.epochs else None,
         )
