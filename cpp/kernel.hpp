@@ -177,6 +177,8 @@ template <class Real> class Trainer {
     }
 
     // ---- one micro-batch ----------------------------------------------------------------------------------------
+    // What is read in a loop is copied first, and pointers are moved to feature j: a store might change a member, for
+    // all that the compiler knows, and it would be read again after each.
 
     void train_micro_batch(std::uint32_t begin, std::uint32_t end) {
         std::uint32_t first = begin;
@@ -247,7 +249,8 @@ template <class Real> class Trainer {
             Vec<Real> total[C] = {};
             for_context(t, first, slot, [&](std::uint32_t of_word, const Real *d) {
                 const Real *x = s.sums + of_word * stride + j;
-                for (int c = 0; c < C; c++) total[c] += load(d + j + c * lanes) * load(x + c * lanes);
+                d += j;
+                for (int c = 0; c < C; c++) total[c] += load(d + c * lanes) * load(x + c * lanes);
             });
             for (int c = 0; c < C; c++) store(s.context + j + c * lanes, total[c] * share);
         });
@@ -296,21 +299,17 @@ template <class Real> class Trainer {
                 trained[c] = e[c] * load(s.mask + j + c * lanes);
             }
             for_context(t, first, slot, [&](std::uint32_t of_word, Real *d) {
-                Real *x = sums + of_word * stride;
+                Real *x = sums + of_word * stride + j;
+                d += j;
                 const Real count = counts[of_word], share = summed ? 1 : shares[of_word];
-                // A few of one, then of the other: stores that change places each time take a third longer.
-                constexpr int few = C < 4 ? C : 4;
-                for (int k = 0; k < C; k += few) {
-                    Vec<Real> old_x[few], old_d[few];
-                    for (int c = 0; c < few; c++) {
-                        old_x[c] = load(x + j + (k + c) * lanes);
-                        old_d[c] = load(d + j + (k + c) * lanes);
-                    }
-                    for (int c = 0; c < few; c++)
-                        store(d + j + (k + c) * lanes, old_d[c] + old_x[c] * (trained[k + c] * share));
-                    for (int c = 0; c < few; c++)
-                        store(x + j + (k + c) * lanes, old_x[c] + old_d[c] * (e[k + c] * count));
+                Vec<Real> old_x[C], old_d[C];
+                for (int c = 0; c < C; c++) {
+                    old_x[c] = load(x + c * lanes);
+                    old_d[c] = load(d + c * lanes);
                 }
+                // All of one, then all of the other: stores that change places each time take a third longer.
+                for (int c = 0; c < C; c++) store(d + c * lanes, old_d[c] + old_x[c] * (trained[c] * share));
+                for (int c = 0; c < C; c++) store(x + c * lanes, old_x[c] + old_d[c] * (e[c] * count));
             });
         });
     }
@@ -360,8 +359,7 @@ template <class Real> class Trainer {
         done.masked_words++;
     }
 
-    // Rows and steps are copied first: a store to a row might change them, for all that the compiler knows, and they
-    // would be read again for every vector.
+    // Rows and steps are copied first, too.
     template <int T> void score(std::size_t k) {
         const Real *const context = s.context, *row[T];
         for (int i = 0; i < T; i++) row[i] = s.output_rows[k + i];
