@@ -53,6 +53,7 @@ template <class Real> class Trainer {
             if (batch % kMergeEvery == 0) fetch_positions();
             enter_until(last_needed(begin, end) + 1);
             entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
+            if (options.window >= kWideWindow) leaving = {left, draws.needed[end]};
             train_micro_batch(begin, end);
             leave_until(draws.needed[end]);
             if (batch % kMergeEvery == kMergeEvery - 1 || end == size) merge_positions();
@@ -148,7 +149,8 @@ template <class Real> class Trainer {
     }
 
     // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to
-    // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away.
+    // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away;
+    // likewise of those that leave before it, where so many words are here that their rows are no longer near.
     void plan_fetches(std::uint32_t t, std::uint32_t steps_left) {
         output_fetches.restart();
         input_fetches.restart();
@@ -158,11 +160,14 @@ template <class Real> class Trainer {
         }
         for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
             prefetch_row_list(entering.begin);
-            const std::uint32_t word = draws.word[entering.begin];
-            if (is_here(word)) continue;
-            for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++)
-                input_fetches.add(input(rows.rows[k]));
+            if (!is_here(draws.word[entering.begin])) fetch_rows(draws.word[entering.begin]);
         }
+        for (std::uint32_t n = leaving.share(steps_left); n > 0; n--, leaving.begin++)
+            if (s.slot_users[s.slot[leaving.begin]] == 1) fetch_rows(draws.word[leaving.begin]);
+    }
+
+    void fetch_rows(std::uint32_t word) {
+        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) input_fetches.add(input(rows.rows[k]));
     }
 
     // Which rows a word has comes from memory, too: first where its list begins, then the list; and whether it is here.
@@ -466,6 +471,7 @@ template <class Real> class Trainer {
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
+    static constexpr std::uint32_t kWideWindow = 20;   // whose words' rows do not stay in the second-level cache
     static constexpr std::uint32_t kListsAhead = 8;    // words whose lists of rows are
     static constexpr int kOutputsAtOnce = 11;          // output rows worked on at a time: as many as fit the registers
     const Tables<Real> tables;
@@ -480,7 +486,7 @@ template <class Real> class Trainer {
     const std::size_t input_bytes;  // of a row of the input table
     std::uint32_t left = 0, entered = 0;
     std::uint32_t taken = 0, freed = 0;  // of the queue of free slots
-    Range entering;                      // words whose rows are still to be fetched
+    Range entering, leaving;             // words whose rows are still to be fetched
     Fetches output_fetches, input_fetches;
     const std::size_t input_step = input_bytes * kPad / stride;  // bytes of a row that are fetched at a time
     Rounding rounding;
