@@ -178,8 +178,8 @@ in which two threads had a core each before and after (machine.py), and of all {
 A word's input rows are read when it comes near a masked word and written when it goes, unless it is near already
 (within the window of 2c words and the micro-batch of {MICRO_BATCH}). A masked word's own output row is read and
 written, and a negative's, which serves {make_config().training.negative_reuse} masked words, as if it stayed in the
-cache meanwhile. Positional vectors never leave the cache. Features of input rows take 2 bytes each, positional ones and
-those of output rows 4. So a masked word moves at least 2 × (input rows × their bytes + output rows × theirs), and a
+cache meanwhile. Positional vectors never leave the cache. Features of input rows take 2 bytes each, those of
+output rows 4. So a masked word moves at least 2 × (input rows × their bytes + output rows × theirs), and a
 word of the text that times the share of words that are kept:
 
 {needs(moved)}
