@@ -21,14 +21,16 @@ class Random {
 
     std::uint64_t bits() { return mixed(state += kMixStep); }
 
-    float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // in [0, 1)
+    float uniform() { return uniform_if(true); }  // in [0, 1)
 
-    std::uint32_t below(std::uint32_t n) { return scaled(static_cast<std::uint32_t>(bits() >> 32), n); }
-
-    // 32 random bits to 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
-    static std::uint32_t scaled(std::uint32_t random, std::uint32_t n) {
-        return static_cast<std::uint32_t>(std::uint64_t(random) * n >> 32);
+    // A new number where one is wanted, otherwise any; without a branch.
+    float uniform_if(bool wanted) {
+        state += wanted ? kMixStep : 0;
+        return static_cast<float>(mixed(state) >> 40) * 0x1p-24f;
     }
+
+    // In 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
+    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((bits() >> 32) * n >> 32); }
 
   private:
     std::uint64_t state;
@@ -101,9 +103,10 @@ class Stretch {
         place.resize(begin + length);
         for (std::size_t i = 0; i < length; i++) {
             if (ids[i] >= lexicon.words) continue;
+            const float keep = lexicon.keep[ids[i]];
             word[end] = ids[i];
             place[end] = options.text_positions ? static_cast<std::uint32_t>(i) : end - begin;
-            end += random.uniform() < lexicon.keep[ids[i]];  // no branch, for none could be foreseen
+            end += random.uniform_if(keep < 1) < keep;  // no branch, for none could be foreseen
         }
         if (end - begin < 2) end = begin;  // a masked word alone has no context
         word.resize(end);
@@ -132,22 +135,14 @@ class Stretch {
             const std::size_t end = std::min(negatives.size(), begin + kNegativeGroup * options.negatives);
             pool.resize(std::max<std::size_t>(options.negatives, (end - begin) / options.negative_reuse));
             for (auto &negative : pool) {
-                const std::uint64_t bits = random.bits();
-                const std::uint32_t cell = Random::scaled(static_cast<std::uint32_t>(bits >> 32), lexicon.words);
+                const std::uint32_t cell = random.below(lexicon.words);
                 const std::uint32_t alias = lexicon.alias[cell];  // at once: which it will be cannot be foreseen
-                const float uniform = static_cast<float>(bits & 0xffffff) * 0x1p-24f;
-                negative = uniform < lexicon.alias_probability[cell] ? cell : alias;
+                negative = random.uniform() < lexicon.alias_probability[cell] ? cell : alias;
             }
-            if (options.negative_reuse == 1) {
+            if (options.negative_reuse == 1)
                 std::copy(pool.begin(), pool.end(), negatives.begin() + begin);
-            } else {
-                const auto size = static_cast<std::uint32_t>(pool.size());
-                for (std::size_t k = begin; k < end; k += 2) {  // two from the bits of one
-                    const std::uint64_t bits = random.bits();
-                    negatives[k] = pool[Random::scaled(static_cast<std::uint32_t>(bits >> 32), size)];
-                    if (k + 1 < end) negatives[k + 1] = pool[Random::scaled(static_cast<std::uint32_t>(bits), size)];
-                }
-            }
+            else
+                for (; begin < end; begin++) negatives[begin] = pool[random.below(pool.size())];
             begin = end;
         }
     }
