@@ -220,7 +220,7 @@ class _Run:
         self.epoch.add(words, masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
         self.recent.append((masked_words, loss))
-        self.recent_total.add(words, masked_words, loss)
+        self.recent_total.add(0, masked_words, loss)
         if len(self.recent) > _RECENT:
             masked_words, loss = self.recent.popleft()
             self.recent_total.add(0, -masked_words, -loss)
