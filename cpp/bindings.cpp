@@ -62,7 +62,7 @@ template <class Real> class Workspace {
   public:
     Stretch stretch;
 
-    Scratch<Real> scratch(const Options &options, std::uint32_t words) {
+    Scratch<Real> scratch(const Options &options, const Tables<Real> &tables) {
         const std::size_t stride = padded(options.dim), positional = padded(options.positional_dim);
         // A micro-batch and its contexts, or all there are.
         const std::size_t here =
@@ -83,6 +83,10 @@ template <class Real> class Workspace {
         s.scores = scores.reserve(padded(1 + options.negatives));
         s.odds = odds.reserve(padded(1 + options.negatives));
         s.step_sizes = step_sizes.reserve(padded(1 + options.negatives));
+        const std::size_t inputs = copied_rows(options, tables.ngram_rows, stretch.word.size(), kWordsPerInputCopy);
+        const std::size_t outputs = copied_rows(options, tables.words, stretch.word.size(), kWordsPerOutputCopy);
+        s.input_copies = input_copies.reserve(2 * inputs * row_bytes<Real>(options));
+        s.output_copies = output_copies.reserve(2 * outputs * stride * sizeof(Real));
         s.output_rows = output_rows.reserve(1 + options.negatives);
         s.steps = steps.reserve(kRoundings * stride);
         s.slots = static_cast<std::uint32_t>(here);
@@ -90,13 +94,14 @@ template <class Real> class Workspace {
         s.slot_word = slot_word.reserve(here);
         s.slot_users = slot_users.reserve(here);
         s.free_slot = free_slot.reserve(here);
-        s.slot_of = slot_of.reserve(words);
+        s.slot_of = slot_of.reserve(tables.words);
         return s;
     }
 
   private:
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
         positions_before, mask, scores, odds, step_sizes;
+    Buffer<unsigned char> input_copies, output_copies;
     Buffer<Real *> output_rows;
     Buffer<Narrow> steps;
     Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
@@ -129,7 +134,8 @@ template <class Real> class Trainer {
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
         for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
         require(!options.narrow || std::is_same_v<Real, float>, "narrow rows are of float32 tables");
-        require(options.window > 0 && options.negative_reuse > 0, "window and negative_reuse must be positive");
+        require(options.window > 0 && options.negative_reuse > 0 && options.threads > 0,
+                "window, negative_reuse and threads must be positive");
     }
 
     void draw(Workspace<Real> &work, Ids<std::uint32_t> ids, Ids<std::uint64_t> lines, std::uint64_t begin,
@@ -189,8 +195,11 @@ template <class Real> class Trainer {
                                                            std::uint64_t first_line) const {
         nb::gil_scoped_release release;
         draw(work, ids, lines, begin, end, seed, validation, held_out, first_line);
-        const Scratch<Real> scratch = work.scratch(options, static_cast<std::uint32_t>(output.shape(0)));
-        const Tables<Real> tables{bytes(), output.data(), positional.data(), positional.shape(1)};
+        const auto words = static_cast<std::uint32_t>(output.shape(0));
+        const Tables<Real> tables{bytes(),           static_cast<std::uint32_t>(input.shape(0)) - words,
+                                  output.data(),     words,
+                                  positional.data(), positional.shape(1)};
+        const Scratch<Real> scratch = work.scratch(options, tables);
         TrainFunction<Real> function;
         if constexpr (std::is_same_v<Real, float>)
             function = level.train_float;
@@ -308,7 +317,8 @@ NB_MODULE(_kernel, m) {
         .def_rw("shrink", &Options::shrink)
         .def_rw("text_positions", &Options::text_positions)
         .def_rw("score_limit", &Options::score_limit)
-        .def_rw("narrow", &Options::narrow);
+        .def_rw("narrow", &Options::narrow)
+        .def_rw("threads", &Options::threads);
     bind_trainer<float>(m, "Trainer", "Workspace");
     bind_trainer<double>(m, "DoubleTrainer", "DoubleWorkspace");
     m.def("mean_rows", &mean_rows, nb::arg("table"), nb::arg("row_begin"), nb::arg("rows"), nb::arg("begin"),

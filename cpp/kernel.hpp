@@ -32,6 +32,7 @@
 
 #include "narrow.hpp"
 #include "problem.hpp"
+#include "shared_table.hpp"
 #include "simd.hpp"
 
 namespace posvec::POSVEC_LEVEL {
@@ -42,7 +43,11 @@ template <class Real> class Trainer {
             const Scratch<Real> &scratch)
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
           stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional),
-          input_bytes(row_bytes<Real>(options)), rounding(draws.seed) {}
+          inputs(tables.input, row_bytes<Real>(options), tables.words,
+                 copied_rows(options, tables.ngram_rows, draws.size, kWordsPerInputCopy), scratch.input_copies),
+          outputs(tables.output, stride * sizeof(Real), 0,
+                  copied_rows(options, tables.words, draws.size, kWordsPerOutputCopy), scratch.output_copies),
+          rounding(draws.seed) {}
 
     Done train() {
         prepare_positions();
@@ -51,12 +56,14 @@ template <class Real> class Trainer {
         for (std::uint32_t begin = 0, batch = 0; begin < size; begin += kMicroBatch, batch++) {
             const std::uint32_t end = micro_batch_end(begin);
             if (batch % kMergeEvery == 0) fetch_positions();
+            if (batch % merge_copies_every == 0) fetch_copies();
             enter_until(last_needed(begin, end) + 1);
             entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
             if (options.window >= kWideWindow) leaving = {left, draws.needed[end]};
             train_micro_batch(begin, end);
             leave_until(draws.needed[end]);
-            if (batch % kMergeEvery == kMergeEvery - 1 || end == size) merge_positions();
+            if ((batch + 1) % kMergeEvery == 0 || end == size) merge_positions();
+            if ((batch + 1) % merge_copies_every == 0 || end == size) merge_copies();
         }
         flush_loss();
         return done;
@@ -127,8 +134,8 @@ template <class Real> class Trainer {
         clear(sum, stride);
         in_groups<8>(count, [&]<int T>(std::size_t k) {
             if constexpr (can_be_narrow)
-                if (options.narrow) return add_narrow_rows(sum, inputs<Narrow, T>(rows.rows + begin + k), stride);
-            add_rows(sum, inputs<Real, T>(rows.rows + begin + k), stride);
+                if (options.narrow) return add_narrow_rows(sum, input_rows<Narrow, T>(rows.rows + begin + k), stride);
+            add_rows(sum, input_rows<Real, T>(rows.rows + begin + k), stride);
         });
         copy(s.sums_before + slot * stride, sum, stride);
     }
@@ -142,9 +149,9 @@ template <class Real> class Trainer {
             if (options.narrow) rounding.round(s.steps, owed, stride);
         in_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
             if (can_be_narrow && options.narrow)
-                add_to_narrow_rows(inputs<Narrow, T>(rows.rows + begin + k), s.steps, stride);
+                add_to_narrow_rows(input_rows<Narrow, T>(rows.rows + begin + k), s.steps, stride);
             else
-                add_to_rows(inputs<Real, T>(rows.rows + begin + k), owed, stride);
+                add_to_rows(input_rows<Real, T>(rows.rows + begin + k), owed, stride);
         });
     }
 
@@ -155,8 +162,8 @@ template <class Real> class Trainer {
         output_fetches.restart();
         input_fetches.restart();
         if (const std::uint32_t next = t + kOutputsAhead; next < draws.size) {
-            output_fetches.add(output(draws.word[next]));
-            for (std::uint32_t k = 0; k < options.negatives; k++) output_fetches.add(output(negatives_of(next)[k]));
+            output_fetches.add(outputs, draws.word + next, 1);
+            output_fetches.add(outputs, negatives_of(next), options.negatives);
         }
         for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
             prefetch_row_list(entering.begin);
@@ -167,7 +174,7 @@ template <class Real> class Trainer {
     }
 
     void fetch_rows(std::uint32_t word) {
-        for (std::uint64_t k = rows.begin[word]; k < rows.begin[word + 1]; k++) input_fetches.add(input(rows.rows[k]));
+        input_fetches.add(inputs, rows.rows + rows.begin[word], rows.begin[word + 1] - rows.begin[word]);
     }
 
     // Which rows a word has comes from memory, too: first where its list begins, then the list; and whether it is here.
@@ -200,7 +207,7 @@ template <class Real> class Trainer {
             if (draws.first[t] == draws.last[t]) continue;  // no context, nothing to learn
             const Real share = 1 / context_size(t, first);
             make_context(t, begin, first, slot, share);
-            outputs(t, error);
+            train_outputs(t, error);
             if (options.exact_gradient) scale(error, share, stride);
             if (positional) update_positional(t, first, slot, error);
         }
@@ -351,7 +358,7 @@ template <class Real> class Trainer {
     }
 
     // Scores of the masked word and its negatives from the old values, then both sides of the update: v_w and e.
-    void outputs(std::uint32_t t, Real *error) {
+    void train_outputs(std::uint32_t t, Real *error) {
         const std::uint32_t *negatives = negatives_of(t);
         std::size_t count = 0;
         s.output_rows[count++] = output(draws.word[t]);
@@ -458,14 +465,25 @@ template <class Real> class Trainer {
                            s.positions[p * positional + j] - s.positions_before[p * positional + j]);
     }
 
-    template <class Number, int T> Rows<Number, T> inputs(const std::uint32_t *row) const {
+    // ---- rows of the tables -------------------------------------------------------------------------------------
+
+    void fetch_copies() {
+        options.narrow ? inputs.template fetch<Narrow>() : inputs.template fetch<Real>();
+        outputs.template fetch<Real>();
+    }
+
+    void merge_copies() {
+        options.narrow ? inputs.template merge<Narrow>() : inputs.template merge<Real>();
+        outputs.template merge<Real>();
+    }
+
+    template <class Number, int T> Rows<Number, T> input_rows(const std::uint32_t *row) const {
         Rows<Number, T> all;
-        for (int i = 0; i < T; i++) all.row[i] = reinterpret_cast<Number *>(input(row[i]));
+        for (int i = 0; i < T; i++) all.row[i] = reinterpret_cast<Number *>(inputs[row[i]]);
         return all;
     }
 
-    unsigned char *input(std::uint32_t row) const { return tables.input + row * input_bytes; }
-    Real *output(std::uint32_t word) const { return tables.output + word * stride; }
+    Real *output(std::uint32_t word) const { return reinterpret_cast<Real *>(outputs[word]); }
 
     static constexpr bool can_be_narrow = std::is_same_v<Real, float>;
     static constexpr std::size_t lanes = Vector<Real>::lanes;
@@ -480,15 +498,17 @@ template <class Real> class Trainer {
     const Options options;
     const Real lr;
     const Scratch<Real> s;
-    const std::size_t stride;       // padded(D)
-    const std::size_t positional;   // padded(D'), the features that are weighted by position
-    const std::size_t plain;        // the others
-    const std::size_t input_bytes;  // of a row of the input table
+    const std::size_t stride;      // padded(D)
+    const std::size_t positional;  // padded(D'), the features that are weighted by position
+    const std::size_t plain;       // the others
+    const SharedTable inputs, outputs;
+    const std::uint32_t merge_copies_every = 1 + kStaleWords / kMicroBatch / options.threads;  // micro-batches
     std::uint32_t left = 0, entered = 0;
     std::uint32_t taken = 0, freed = 0;  // of the queue of free slots
     Range entering, leaving;             // words whose rows are still to be fetched
     Fetches output_fetches, input_fetches;
-    const std::size_t input_step = input_bytes * kPad / stride;  // bytes of a row that are fetched at a time
+    const std::size_t input_step =
+        row_bytes<Real>(options) * kPad / stride;  // bytes of a row that are fetched at a time
     Rounding rounding;
     double odds_product = 1;  // its logarithm is a part of the loss
     Done done;

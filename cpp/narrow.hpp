@@ -63,10 +63,12 @@ inline Shorts packed(Ints lower, Ints upper) {
 #endif
 }
 
-POSVEC_HOGWILD inline Shorts load_shared_units(const Narrow *p) { return *reinterpret_cast<const Shorts *>(p); }
-POSVEC_HOGWILD inline void add_shared_units(Narrow *p, Shorts units) {
+inline Shorts load(const Narrow *p) { return *reinterpret_cast<const Shorts *>(p); }
+inline void store(Narrow *p, Shorts units) { *reinterpret_cast<Shorts *>(p) = units; }
+POSVEC_HOGWILD inline Shorts load_shared(const Narrow *p) { return *reinterpret_cast<const Shorts *>(p); }
+POSVEC_HOGWILD inline void move_shared(Narrow *p, Shorts by) {
     Shorts *shared = reinterpret_cast<Shorts *>(p);
-    *shared = add_saturated(*shared, units);
+    *shared = add_saturated(*shared, by);
 }
 
 inline void add_units(float *y, Ints units) {
@@ -80,8 +82,8 @@ template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &ro
             Ints lower{}, upper{};
             for (int i = 0; i < T; i += 2) {
                 const std::size_t place = j + 2 * k;
-                add_both(lower, upper, load_shared_units(rows.row[i] + place),
-                         i + 1 < T ? load_shared_units(rows.row[i + 1] + place) : Shorts{});
+                add_both(lower, upper, load_shared(rows.row[i] + place),
+                         i + 1 < T ? load_shared(rows.row[i + 1] + place) : Shorts{});
             }
             add_units(y + j + k, lower);
             add_units(y + j + kPad / 2 + k, upper);
@@ -91,8 +93,7 @@ template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &ro
 // each row += its own of `steps`, rows of n units
 template <int T> inline void add_to_narrow_rows(const Rows<Narrow, T> &rows, const Narrow *steps, std::size_t n) {
     for (std::size_t j = 0; j < n; j += 2 * kPairs)
-        for (int i = 0; i < T; i++)
-            add_shared_units(rows.row[i] + j, *reinterpret_cast<const Shorts *>(steps + i * n + j));
+        for (int i = 0; i < T; i++) move_shared(rows.row[i] + j, load(steps + i * n + j));
 }
 
 // Steps rounded at random to whole units. Random numbers are drawn for kPad features at a time, so that every level of
@@ -114,7 +115,7 @@ class Rounding {
                 const Unsigned random = Unsigned(draw(k));
                 for (std::size_t i = 0; i < kRoundings; i++) {
                     const Shorts threshold = Shorts(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
-                    *reinterpret_cast<Shorts *>(steps + i * n + j + 2 * k) = whole - (fraction > threshold);
+                    store(steps + i * n + j + 2 * k, whole - (fraction > threshold));
                 }
             }
     }

@@ -38,7 +38,25 @@ struct Options {
     bool text_positions = false;  // positions of the text rather than of the kept words
     double score_limit = 0;       // scores beyond it give no update; 0: no limit
     bool narrow = false;          // the input table is kept in 16 bits while it is trained
+    std::uint32_t threads = 1;    // that train at the same time
 };
+
+// Threads work on copies of the rows that all of them use all the time (shared_table.hpp), and add what those learnt to
+// the table before all threads together have trained this many masked words.
+constexpr std::uint32_t kStaleWords = 16384;
+
+// Masked words of a thread for each row that it has a copy of. Copying costs the less the more they are. An output row
+// is twice as long as a narrow input row, and is not as likely to be in the other threads' caches, too.
+constexpr std::uint32_t kWordsPerInputCopy = 4, kWordsPerOutputCopy = 16;
+
+// Rows of a table that a thread has copies of while it trains a stretch of so many words.
+[[gnu::always_inline]] constexpr std::uint32_t copied_rows(const Options &options, std::uint32_t rows,
+                                                           std::size_t words, std::uint32_t words_per_copy) {
+    if (options.threads == 1) return 0;
+    const std::size_t between_merges = kStaleWords / options.threads;
+    const std::size_t copies = (words < between_merges ? words : between_merges) / words_per_copy;
+    return copies < rows ? static_cast<std::uint32_t>(copies) : rows;
+}
 
 // Most of what training moves through memory are rows of the input table. Narrow ones are half as long: features are
 // whole multiples of a unit, within +-16.
@@ -65,9 +83,11 @@ constexpr std::size_t kRoundings = 4;
 
 // The parameters, shared by all threads and updated without locks.
 template <class Real> struct Tables {
-    unsigned char *input;  // (rows, row_bytes): words, then n-gram buckets
-    Real *output;          // (words, padded(D))
-    Real *positional;      // (2c, D'), rows `positional_stride` apart
+    unsigned char *input;  // (words + ngram_rows, row_bytes): words, then n-grams, the busiest first
+    std::uint32_t ngram_rows;
+    Real *output;  // (words, padded(D))
+    std::uint32_t words;
+    Real *positional;  // (2c, D'), rows `positional_stride` apart
     std::size_t positional_stride;
 };
 
@@ -103,18 +123,20 @@ template <class Real> struct Scratch {
     Real *errors;       // e (S, stride)
     Real *positions;    // d, padded with ones, this thread's copy (2c, padded(D'))
     Real *positions_before;
-    Real *mask;                 // (padded(D')): 1 where a positional feature is trained, else 0
-    Real *scores;               // (1 + negatives, padded)
-    Real *odds;                 // exp of them
-    Real *step_sizes;           // g
-    Real **output_rows;         // (1 + negatives)
-    Narrow *steps;              // (kRoundings, padded(D)): roundings of what each row of a word is owed
-    std::uint32_t slots;        // as many as there can be words here
-    std::uint32_t *slot;        // (draws.size): slot of each kept word that is here
-    std::uint32_t *slot_word;   // (slots): its word
-    std::uint32_t *slot_users;  // (slots): occurrences of its word that are here
-    std::uint32_t *free_slot;   // (slots): a queue of those without users
-    std::uint32_t *slot_of;     // (words): slot of a word, valid where slot_word agrees and there are users
+    Real *mask;                    // (padded(D')): 1 where a positional feature is trained, else 0
+    Real *scores;                  // (1 + negatives, padded)
+    Real *odds;                    // exp of them
+    Real *step_sizes;              // g
+    unsigned char *input_copies;   // (2, copied rows, row_bytes)
+    unsigned char *output_copies;  // (2, copied rows, padded(D) numbers)
+    Real **output_rows;            // (1 + negatives)
+    Narrow *steps;                 // (kRoundings, padded(D)): roundings of what each row of a word is owed
+    std::uint32_t slots;           // as many as there can be words here
+    std::uint32_t *slot;           // (draws.size): slot of each kept word that is here
+    std::uint32_t *slot_word;      // (slots): its word
+    std::uint32_t *slot_users;     // (slots): occurrences of its word that are here
+    std::uint32_t *free_slot;      // (slots): a queue of those without users
+    std::uint32_t *slot_of;        // (words): slot of a word, valid where slot_word agrees and there are users
 };
 
 struct Done {

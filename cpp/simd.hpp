@@ -43,6 +43,7 @@ template <class Real> POSVEC_HOGWILD inline Vec<Real> load_shared(const Real *p)
 template <class Real> POSVEC_HOGWILD inline void store_shared(Real *p, Vec<Real> v) {
     *reinterpret_cast<Vec<Real> *>(p) = v;
 }
+template <class Real> inline void move_shared(Real *p, Vec<Real> by) { store_shared(p, load_shared(p) + by); }
 template <class Real> POSVEC_HOGWILD inline Real read_shared(const Real *p) { return *p; }
 template <class Real> POSVEC_HOGWILD inline void add_shared(Real *p, Real value) { *p += value; }
 
@@ -137,7 +138,7 @@ template <class Real, int T> inline void add_rows(Real *y, const Rows<Real, T> &
 template <class Real, int T> inline void add_to_rows(const Rows<Real, T> &rows, const Real *x, std::size_t n) {
     for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
         const Vec<Real> value = load(x + j);
-        for (int i = 0; i < T; i++) store_shared(rows.row[i] + j, load_shared(rows.row[i] + j) + value);
+        for (int i = 0; i < T; i++) move_shared(rows.row[i] + j, value);
     }
 }
 
@@ -162,8 +163,11 @@ class Fetches {
 
     void restart() { size = taken = 0; }
 
-    void add(const void *a_row) {
-        if (size < kMost) row[size++] = a_row;
+    // Rows of a table by their numbers.
+    template <class Table> void add(const Table table, const std::uint32_t *numbers, std::uint64_t count) {
+        const auto end = static_cast<std::uint32_t>(size + count < kMost ? size + count : kMost);
+        for (std::uint32_t k = size; k < end; k++) row[k] = table[*numbers++];
+        size = end;
     }
 
     Passengers take_half() { return take((size - taken) / 2); }

@@ -18,6 +18,7 @@ OPTION_VALUES = {
     "window_sampling": ("shrink", "fixed"),
     "positions": ("kept", "text"),
     "negative_reuse": (1, 3),
+    "threads": (1, 1000),  # with which busy rows are copied, and merged every 24 words
 }
 DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
 
@@ -58,6 +59,7 @@ class Problem:
 
     def kernel_options(self):
         o = _kernel.Options()
+        o.threads = self.options["threads"]
         o.dim, o.positional_dim, o.window, o.negatives = self.dim, self.positional_dim, self.window, 5
         o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
@@ -123,6 +125,7 @@ def changed_options():
     yield {}
     for name, values in OPTION_VALUES.items():
         yield {name: values[1]}
+    yield {"threads": 2}  # more rows are copied, and merged at the end
     for mean, gradient, positions in itertools.product(("rows", "words"), ("undivided", "exact"), ("kept", "text")):
         yield {"context_mean": mean, "input_gradient": gradient, "positions": positions, "negative_reuse": 2}
     yield {name: values[1] for name, values in OPTION_VALUES.items()}
@@ -424,7 +427,8 @@ def test_every_option_of_the_kernel_is_set_from_the_configuration():
             positions="text",
             score_limit=1.0,
             precision="float32",
-        )
+        ),
+        threads=2,
     )
     same = [name for name in names if getattr(default, name) == getattr(changed, name)]
     assert same == []

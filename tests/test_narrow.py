@@ -56,6 +56,17 @@ def test_packing_rounds_features_to_units(model, dim):
     np.testing.assert_array_equal(problem.input, packed_once)
 
 
+@pytest.mark.parametrize("threads", [2, 1000])
+@pytest.mark.parametrize("model", ["subword", "constrained"])
+def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without(model, threads):
+    alone, copying = (NarrowProblem(**MODELS[model], threads=number) for number in (1, threads))
+    alone.train()
+    copying.train()
+    np.testing.assert_allclose(copying.input, alone.input, atol=UNIT, rtol=0)
+    assert np.mean(copying.input == alone.input) > 0.99
+    np.testing.assert_allclose(copying.output, alone.output, atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_on_average_steps_are_those_of_wide_rows(model):
     lr, runs = 0.002, 400  # steps of well under a unit, drawn anew in every run

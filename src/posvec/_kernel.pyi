@@ -61,6 +61,7 @@ class Options:
     text_positions: bool
     score_limit: float
     narrow: bool
+    threads: int
     def __init__(self) -> None: ...
 
 class Workspace:

@@ -99,11 +99,11 @@ class Crew(Protocol):
 class Stretches:
     """The lines of a corpus in stretches, and the model that is trained on them; numbered over all epochs."""
 
-    def __init__(self, model: Model, corpus: Text) -> None:
+    def __init__(self, model: Model, corpus: Text, threads: int = 1) -> None:
         self.config = model.config
         self.corpus = corpus
         self._model = model
-        options = kernel_options(self.config)
+        options = kernel_options(self.config, threads)
         self._packs = options.narrow
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Free ones: memory that is new costs time."""
@@ -176,7 +176,7 @@ class Threads:
 
     def __init__(self, model: Model, corpus: Text) -> None:
         self.threads = thread_count(model.config.training.threads)
-        self._stretches = Stretches(model, corpus)
+        self._stretches = Stretches(model, corpus, self.threads)
 
     def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work:
         return Burst(self._stretches, first, end, self.threads, held_out, interrupted)
@@ -257,7 +257,7 @@ def learning_rate(config: Config, share: float) -> float:
     return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
 
 
-def kernel_options(config: Config) -> _kernel.Options:
+def kernel_options(config: Config, threads: int = 1) -> _kernel.Options:
     """The settings that the kernel needs, in its own terms."""
     model, training = config.model, config.training
     options = _kernel.Options()
@@ -272,6 +272,7 @@ def kernel_options(config: Config) -> _kernel.Options:
     options.score_limit = training.score_limit
     # Where all features are positional and a positional vector is next to 0, so are the steps: rounding drowns them.
     options.narrow = training.precision == "fixed16" and model.positional_dim < model.dim
+    options.threads = threads
     return options
 
 

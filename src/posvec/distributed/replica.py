@@ -25,7 +25,7 @@ class Replica:
 
     def __init__(self, model: Model, text: Text, plan: Plan, threads: int) -> None:
         self.plan, self.threads = plan, threads
-        self._stretches = Stretches(model, text)
+        self._stretches = Stretches(model, text, threads)
         self._stretches.pack()
         self.tables = self._stretches.tables
         self.base: dict[int, Numbers] = {}
