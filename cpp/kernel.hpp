@@ -58,8 +58,8 @@ template <class Real> class Trainer {
             if (batch % kMergeEvery == 0) fetch_positions();
             if (batch % merge_copies_every == 0) fetch_copies();
             enter_until(last_needed(begin, end) + 1);
-            entering = {entered, end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered};
-            if (options.window >= kWideWindow) leaving = {left, draws.needed[end]};
+            fetched = entered;
+            fetch_until = end < draws.size ? last_needed(end, micro_batch_end(end)) + 1 : entered;
             train_micro_batch(begin, end);
             leave_until(draws.needed[end]);
             if ((batch + 1) % kMergeEvery == 0 || end == size) merge_positions();
@@ -70,12 +70,6 @@ template <class Real> class Trainer {
     }
 
   private:
-    struct Range {
-        std::uint32_t begin = 0, end = 0;
-
-        std::uint32_t share(std::uint32_t steps) const { return begin < end ? (end - begin + steps - 1) / steps : 0; }
-    };
-
     std::uint32_t micro_batch_end(std::uint32_t begin) const {
         return begin + kMicroBatch < draws.size ? begin + kMicroBatch : static_cast<std::uint32_t>(draws.size);
     }
@@ -156,8 +150,7 @@ template <class Real> class Trainer {
     }
 
     // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to
-    // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away;
-    // likewise of those that leave before it, where so many words are here that their rows are no longer near.
+    // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away.
     void plan_fetches(std::uint32_t t, std::uint32_t steps_left) {
         output_fetches.restart();
         input_fetches.restart();
@@ -165,16 +158,12 @@ template <class Real> class Trainer {
             output_fetches.add(outputs, draws.word + next, 1);
             output_fetches.add(outputs, negatives_of(next), options.negatives);
         }
-        for (std::uint32_t n = entering.share(steps_left); n > 0; n--, entering.begin++) {
-            prefetch_row_list(entering.begin);
-            if (!is_here(draws.word[entering.begin])) fetch_rows(draws.word[entering.begin]);
+        if (fetched >= fetch_until) return;
+        for (std::uint32_t n = (fetch_until - fetched + steps_left - 1) / steps_left; n > 0; n--, fetched++) {
+            prefetch_row_list(fetched);
+            if (const std::uint32_t word = draws.word[fetched]; !is_here(word))
+                input_fetches.add(inputs, rows.rows + rows.begin[word], rows.begin[word + 1] - rows.begin[word]);
         }
-        for (std::uint32_t n = leaving.share(steps_left); n > 0; n--, leaving.begin++)
-            if (s.slot_users[s.slot[leaving.begin]] == 1) fetch_rows(draws.word[leaving.begin]);
-    }
-
-    void fetch_rows(std::uint32_t word) {
-        input_fetches.add(inputs, rows.rows + rows.begin[word], rows.begin[word + 1] - rows.begin[word]);
     }
 
     // Which rows a word has comes from memory, too: first where its list begins, then the list; and whether it is here.
@@ -489,7 +478,6 @@ template <class Real> class Trainer {
     static constexpr std::size_t lanes = Vector<Real>::lanes;
     static constexpr std::uint32_t kMergeEvery = 24;   // micro-batches between merges of the positional vectors
     static constexpr std::uint32_t kOutputsAhead = 2;  // masked words whose output rows are on their way to the cache
-    static constexpr std::uint32_t kWideWindow = 20;   // whose words' rows do not stay in the second-level cache
     static constexpr std::uint32_t kListsAhead = 8;    // words whose lists of rows are
     static constexpr int kOutputsAtOnce = 11;          // output rows worked on at a time: as many as fit the registers
     const Tables<Real> tables;
@@ -504,8 +492,8 @@ template <class Real> class Trainer {
     const SharedTable inputs, outputs;
     const std::uint32_t merge_copies_every = 1 + kStaleWords / kMicroBatch / options.threads;  // micro-batches
     std::uint32_t left = 0, entered = 0;
-    std::uint32_t taken = 0, freed = 0;  // of the queue of free slots
-    Range entering, leaving;             // words whose rows are still to be fetched
+    std::uint32_t taken = 0, freed = 0;          // of the queue of free slots
+    std::uint32_t fetched = 0, fetch_until = 0;  // words that enter with the next micro-batch: their rows
     Fetches output_fetches, input_fetches;
     const std::size_t input_step =
         row_bytes<Real>(options) * kPad / stride;  // bytes of a row that are fetched at a time
