@@ -490,7 +490,7 @@ template <class Real> class Trainer {
     const std::size_t positional;  // padded(D'), the features that are weighted by position
     const std::size_t plain;       // the others
     const SharedTable inputs, outputs;
-    const std::uint32_t merge_copies_every = 1 + kStaleWords / kMicroBatch / options.threads;  // micro-batches
+    const std::uint32_t merge_copies_every = 1 + words_between_merges(options) / kMicroBatch;  // micro-batches
     std::uint32_t left = 0, entered = 0;
     std::uint32_t taken = 0, freed = 0;          // of the queue of free slots
     std::uint32_t fetched = 0, fetch_until = 0;  // words that enter with the next micro-batch: their rows

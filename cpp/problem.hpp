@@ -42,8 +42,13 @@ struct Options {
 };
 
 // Threads work on copies of the rows that all of them use all the time (shared_table.hpp), and add what those learnt to
-// the table before all threads together have trained this many masked words.
-constexpr std::uint32_t kStaleWords = 16384;
+// the table after so many masked words. Two that move a row the same way at once overshoot by no more than that way,
+// but four or more run away from where they should go: the more there are, the sooner they must see what others did
+// (benchmarks/JOURNAL.md), until, from a dozen on, there is nothing worth copying.
+[[gnu::always_inline]] constexpr std::uint32_t words_between_merges(const Options &options) {
+    const std::uint64_t others = options.threads > 1 ? options.threads - 1 : 1;
+    return static_cast<std::uint32_t>(8192 / (others * others * others));
+}
 
 // Masked words of a thread for each row that it has a copy of. Copying costs the less the more they are. An output row
 // is twice as long as a narrow input row, and is not as likely to be in the other threads' caches, too.
@@ -53,7 +58,7 @@ constexpr std::uint32_t kWordsPerInputCopy = 4, kWordsPerOutputCopy = 16;
 [[gnu::always_inline]] constexpr std::uint32_t copied_rows(const Options &options, std::uint32_t rows,
                                                            std::size_t words, std::uint32_t words_per_copy) {
     if (options.threads == 1) return 0;
-    const std::size_t between_merges = kStaleWords / options.threads;
+    const std::size_t between_merges = words_between_merges(options);
     const std::size_t copies = (words < between_merges ? words : between_merges) / words_per_copy;
     return copies < rows ? static_cast<std::uint32_t>(copies) : rows;
 }

@@ -18,7 +18,7 @@ OPTION_VALUES = {
     "window_sampling": ("shrink", "fixed"),
     "positions": ("kept", "text"),
     "negative_reuse": (1, 3),
-    "threads": (1, 1000),  # with which busy rows are copied, and merged every 24 words
+    "threads": (1, 6),  # with which busy rows are copied, and merged every 72 words
 }
 DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
 
