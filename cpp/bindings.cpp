@@ -83,8 +83,10 @@ template <class Real> class Workspace {
         s.scores = scores.reserve(padded(1 + options.negatives));
         s.odds = odds.reserve(padded(1 + options.negatives));
         s.step_sizes = step_sizes.reserve(padded(1 + options.negatives));
-        const std::size_t inputs = copied_rows(options, tables.ngram_rows, stretch.word.size(), kWordsPerInputCopy);
-        const std::size_t outputs = copied_rows(options, tables.words, stretch.word.size(), kWordsPerOutputCopy);
+        const std::size_t inputs =
+            copied_rows(options, tables.words, tables.ngram_rows, stretch.word.size(), kWordsPerInputCopy);
+        const std::size_t outputs =
+            copied_rows(options, tables.words, tables.words, stretch.word.size(), kWordsPerOutputCopy);
         s.input_copies = input_copies.reserve(2 * inputs * row_bytes<Real>(options));
         s.output_copies = output_copies.reserve(2 * outputs * stride * sizeof(Real));
         s.output_rows = output_rows.reserve(1 + options.negatives);

@@ -44,9 +44,11 @@ template <class Real> class Trainer {
         : tables(tables), rows(rows), draws(draws), options(options), lr(static_cast<Real>(lr)), s(scratch),
           stride(padded(options.dim)), positional(padded(options.positional_dim)), plain(stride - positional),
           inputs(tables.input, row_bytes<Real>(options), tables.words,
-                 copied_rows(options, tables.ngram_rows, draws.size, kWordsPerInputCopy), scratch.input_copies),
+                 copied_rows(options, tables.words, tables.ngram_rows, draws.size, kWordsPerInputCopy),
+                 scratch.input_copies),
           outputs(tables.output, stride * sizeof(Real), 0,
-                  copied_rows(options, tables.words, draws.size, kWordsPerOutputCopy), scratch.output_copies),
+                  copied_rows(options, tables.words, tables.words, draws.size, kWordsPerOutputCopy),
+                  scratch.output_copies),
           rounding(draws.seed) {}
 
     Done train() {
@@ -490,7 +492,8 @@ template <class Real> class Trainer {
     const std::size_t positional;  // padded(D'), the features that are weighted by position
     const std::size_t plain;       // the others
     const SharedTable inputs, outputs;
-    const std::uint32_t merge_copies_every = 1 + words_between_merges(options) / kMicroBatch;  // micro-batches
+    const std::uint32_t merge_copies_every =
+        1 + words_between_merges(options, tables.words) / kMicroBatch;  // micro-batches
     std::uint32_t left = 0, entered = 0;
     std::uint32_t taken = 0, freed = 0;          // of the queue of free slots
     std::uint32_t fetched = 0, fetch_until = 0;  // words that enter with the next micro-batch: their rows

@@ -42,24 +42,26 @@ struct Options {
 };
 
 // Threads work on copies of the rows that all of them use all the time (shared_table.hpp), and add what those learnt to
-// the table after so many masked words. Two that move a row the same way at once overshoot by no more than that way,
-// but four or more run away from where they should go: the more there are, the sooner they must see what others did
-// (benchmarks/JOURNAL.md), until, from a dozen on, there is nothing worth copying.
-[[gnu::always_inline]] constexpr std::uint32_t words_between_merges(const Options &options) {
+// the table after so many masked words: the fewer words there are in the vocabulary, the sooner, for each is met more
+// often. Two threads that move a row the same way at once overshoot by no more than that way, but four or more run away
+// from where they should go, and must see the sooner what others did (benchmarks/JOURNAL.md).
+[[gnu::always_inline]] constexpr std::uint32_t words_between_merges(const Options &options, std::uint32_t vocabulary) {
     const std::uint64_t others = options.threads > 1 ? options.threads - 1 : 1;
-    return static_cast<std::uint32_t>(8192 / (others * others * others));
+    const std::uint32_t words = vocabulary / 32 < 8192 ? vocabulary / 32 : 8192;
+    return static_cast<std::uint32_t>(words / (others * others * others));
 }
 
 // Masked words of a thread for each row that it has a copy of. Copying costs the less the more they are. An output row
 // is twice as long as a narrow input row, and is not as likely to be in the other threads' caches, too.
 constexpr std::uint32_t kWordsPerInputCopy = 4, kWordsPerOutputCopy = 16;
 
-// Rows of a table that a thread has copies of while it trains a stretch of so many words.
-[[gnu::always_inline]] constexpr std::uint32_t copied_rows(const Options &options, std::uint32_t rows,
-                                                           std::size_t words, std::uint32_t words_per_copy) {
+// Rows of a table that a thread has copies of while it trains a stretch of `size` words.
+[[gnu::always_inline]] constexpr std::uint32_t copied_rows(const Options &options, std::uint32_t vocabulary,
+                                                           std::uint32_t rows, std::size_t size,
+                                                           std::uint32_t words_per_copy) {
     if (options.threads == 1) return 0;
-    const std::size_t between_merges = words_between_merges(options);
-    const std::size_t copies = (words < between_merges ? words : between_merges) / words_per_copy;
+    const std::size_t between_merges = words_between_merges(options, vocabulary);
+    const std::size_t copies = (size < between_merges ? size : between_merges) / words_per_copy;
     return copies < rows ? static_cast<std::uint32_t>(copies) : rows;
 }
 

@@ -18,7 +18,6 @@ OPTION_VALUES = {
     "window_sampling": ("shrink", "fixed"),
     "positions": ("kept", "text"),
     "negative_reuse": (1, 3),
-    "threads": (1, 6),  # with which busy rows are copied, and merged every 72 words
 }
 DEFAULTS = {name: values[0] for name, values in OPTION_VALUES.items()}
 
@@ -59,7 +58,7 @@ class Problem:
 
     def kernel_options(self):
         o = _kernel.Options()
-        o.threads = self.options["threads"]
+        o.threads = self.options.get("threads", 1)
         o.dim, o.positional_dim, o.window, o.negatives = self.dim, self.positional_dim, self.window, 5
         o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
@@ -104,6 +103,14 @@ class Problem:
             np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+def busy_rows(problem):
+    """Let a problem of many words have so few in its text and its negatives that those with copies are met often."""
+    problem.ids %= 30
+    problem.alias %= 6
+    problem.alias_probability[:] = 0.1
+    return problem
+
+
 def distinct_words(problem):
     """Give a problem of 100 words a text in which no word stands twice within a micro-batch."""
     problem.ids = np.concatenate([np.random.default_rng(5).permutation(100) for _ in range(2)]).astype(np.uint32)
@@ -125,7 +132,6 @@ def changed_options():
     yield {}
     for name, values in OPTION_VALUES.items():
         yield {name: values[1]}
-    yield {"threads": 2}  # more rows are copied, and merged at the end
     for mean, gradient, positions in itertools.product(("rows", "words"), ("undivided", "exact"), ("kept", "text")):
         yield {"context_mean": mean, "input_gradient": gradient, "positions": positions, "negative_reuse": 2}
     yield {name: values[1] for name, values in OPTION_VALUES.items()}
@@ -148,6 +154,16 @@ def test_kernel_equals_the_reference(model, options):
 @pytest.mark.parametrize("window", [1, 6, 100])
 def test_kernel_equals_the_reference_for_any_size(dim, share, window):
     problem = Problem(dim=dim, positional_dim=int(share * dim), window=window)
+    draws, expected = problem.draws(), problem.parameters()
+    reference.train_stretch(expected, draws, 0.1, problem.reference_options())
+    problem.train()
+    problem.assert_equals(expected, 1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("words", [600, 2000, 10_000])  # merged every 24 and 64 words, and at the end
+def test_kernel_equals_the_reference_where_a_thread_has_copies_of_busy_rows(model, words):
+    problem = busy_rows(Problem(**MODELS[model], words=words, threads=2))
     draws, expected = problem.draws(), problem.parameters()
     reference.train_stretch(expected, draws, 0.1, problem.reference_options())
     problem.train()

@@ -8,7 +8,7 @@ import pytest
 import posvec
 from posvec import _kernel
 from posvec.stretches import kernel_options
-from test_kernel import MODELS, Problem
+from test_kernel import MODELS, Problem, busy_rows
 
 UNIT, LEAST, MOST = 1 / 2048, -16, 32767 / 2048
 
@@ -56,10 +56,10 @@ def test_packing_rounds_features_to_units(model, dim):
     np.testing.assert_array_equal(problem.input, packed_once)
 
 
-@pytest.mark.parametrize("threads", [2, 6])
+@pytest.mark.parametrize("words", [600, 10_000])
 @pytest.mark.parametrize("model", ["subword", "constrained"])
-def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without(model, threads):
-    alone, copying = (NarrowProblem(**MODELS[model], threads=number) for number in (1, threads))
+def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without(model, words):
+    alone, copying = (busy_rows(NarrowProblem(**MODELS[model], words=words, threads=number)) for number in (1, 2))
     alone.train()
     copying.train()
     np.testing.assert_allclose(copying.input, alone.input, atol=UNIT, rtol=0)
