@@ -88,8 +88,11 @@ template <class Real> class Workspace {
         const std::size_t outputs =
             copied_rows(options, tables.words, tables.words, stretch.word.size(), kWordsPerOutputCopy);
         s.input_copies = input_copies.reserve(2 * inputs * row_bytes<Real>(options));
-        s.output_copies = output_copies.reserve(2 * outputs * stride * sizeof(Real));
+        s.output_copies = output_copies.reserve(2 * outputs * row_bytes<Real>(options));
         s.output_rows = output_rows.reserve(1 + options.negatives);
+        s.whole_context = whole_context.reserve(stride);
+        s.whole_weights = whole_weights.reserve(padded(1 + options.negatives));
+        s.whole_moves = whole_moves.reserve(padded(1 + options.negatives));
         s.steps = steps.reserve(kRoundings * stride);
         s.slots = static_cast<std::uint32_t>(here);
         s.slot = slot.reserve(stretch.word.size());
@@ -104,8 +107,9 @@ template <class Real> class Workspace {
     Buffer<Real> sums, sums_before, row_counts, row_shares, prefix, total, row_prefix, context, errors, positions,
         positions_before, mask, scores, odds, step_sizes;
     Buffer<unsigned char> input_copies, output_copies;
-    Buffer<Real *> output_rows;
-    Buffer<Narrow> steps;
+    Buffer<unsigned char *> output_rows;
+    Buffer<Narrow> steps, whole_context;
+    Buffer<std::int32_t> whole_weights, whole_moves;
     Buffer<std::uint32_t> slot, slot_word, slot_users, free_slot, slot_of;
 };
 
@@ -155,39 +159,24 @@ template <class Real> class Trainer {
 
     std::uint32_t negatives() const { return options.negatives; }
 
-    // From pack to unpack, the input table's memory holds narrow rows, one after the other, if the options say so. A
+    // From pack to unpack, the memory of both tables holds narrow rows, one after the other, if the options say so. A
     // packed row is no longer than the row was, so that rows are packed from the first and unpacked from the last, in
     // place.
     void pack() {
         nb::gil_scoped_release release;
-        for (std::size_t k = 0; options.narrow && k < input.size(); k += kPad) {
-            int rounded[kPad];  // apart from where it goes, so that this is done with vectors
-            for (std::size_t i = 0; i < kPad; i++) {
-                float value = static_cast<float>(input.data()[k + i]) * (1 / kUnit);
-                value = value < kLeastUnits ? kLeastUnits : value;
-                value = value > kMostUnits ? kMostUnits : value;
-                rounded[i] = static_cast<int>(value + std::copysign(0.5f, value));
-            }
-            Narrow units[kPad];
-            for (std::size_t i = 0; i < kPad; i++) units[narrow_place(i)] = static_cast<Narrow>(rounded[i]);
-            std::memcpy(bytes() + k * sizeof(Narrow), units, sizeof units);
-        }
+        if (!options.narrow) return;
+        pack_table(input, kInputUnit);
+        pack_table(output, kOutputUnit);
     }
 
-    void unpack() const { unpack_into(input); }
+    void unpack() const {
+        unpack_input(input);
+        unpack_output(output);
+    }
 
     // Into another table, while training goes on.
-    void unpack_into(Array<Real, 2> table) const {
-        require(table.shape(0) == input.shape(0) && table.shape(1) == stride(), "tables differ in shape");
-        nb::gil_scoped_release release;
-        for (std::size_t k = options.narrow ? input.size() : 0; k > 0;) {
-            k -= kPad;
-            Narrow units[kPad];
-            std::memcpy(units, bytes() + k * sizeof(Narrow), sizeof units);
-            for (std::size_t i = 0; i < kPad; i++)
-                table.data()[k + i] = static_cast<Real>(units[narrow_place(i)]) * kUnit;
-        }
-    }
+    void unpack_input(Array<Real, 2> table) const { unpack_table(input, kInputUnit, table); }
+    void unpack_output(Array<Real, 2> table) const { unpack_table(output, kOutputUnit, table); }
 
     // Trains lines begin .. end - 1; returns (tokens read, masked words, sum of their losses).
     std::tuple<std::uint64_t, std::uint64_t, double> train(Workspace<Real> &work, Ids<std::uint32_t> ids,
@@ -198,8 +187,8 @@ template <class Real> class Trainer {
         nb::gil_scoped_release release;
         draw(work, ids, lines, begin, end, seed, validation, held_out, first_line);
         const auto words = static_cast<std::uint32_t>(output.shape(0));
-        const Tables<Real> tables{bytes(),           static_cast<std::uint32_t>(input.shape(0)) - words,
-                                  output.data(),     words,
+        const Tables<Real> tables{bytes(input),      static_cast<std::uint32_t>(input.shape(0)) - words,
+                                  bytes(output),     words,
                                   positional.data(), positional.shape(1)};
         const Scratch<Real> scratch = work.scratch(options, tables);
         TrainFunction<Real> function;
@@ -212,9 +201,34 @@ template <class Real> class Trainer {
     }
 
   private:
-    unsigned char *bytes() const { return reinterpret_cast<unsigned char *>(input.data()); }
+    static unsigned char *bytes(const Array<Real, 2> &table) { return reinterpret_cast<unsigned char *>(table.data()); }
 
-    std::size_t stride() const { return input.shape(1); }
+    static void pack_table(const Array<Real, 2> &table, float unit) {
+        for (std::size_t k = 0; k < table.size(); k += kPad) {
+            int rounded[kPad];  // apart from where it goes, so that this is done with vectors
+            for (std::size_t i = 0; i < kPad; i++) {
+                float value = static_cast<float>(table.data()[k + i]) * (1 / unit);
+                value = value < kLeastUnits ? kLeastUnits : value;
+                value = value > kMostUnits ? kMostUnits : value;
+                rounded[i] = static_cast<int>(value + std::copysign(0.5f, value));
+            }
+            Narrow units[kPad];
+            for (std::size_t i = 0; i < kPad; i++) units[narrow_place(i)] = static_cast<Narrow>(rounded[i]);
+            std::memcpy(bytes(table) + k * sizeof(Narrow), units, sizeof units);
+        }
+    }
+
+    void unpack_table(const Array<Real, 2> &table, float unit, const Array<Real, 2> &into) const {
+        require(into.shape(0) == table.shape(0) && into.shape(1) == table.shape(1), "tables differ in shape");
+        nb::gil_scoped_release release;
+        for (std::size_t k = options.narrow ? table.size() : 0; k > 0;) {
+            k -= kPad;
+            Narrow units[kPad];
+            std::memcpy(units, bytes(table) + k * sizeof(Narrow), sizeof units);
+            for (std::size_t i = 0; i < kPad; i++)
+                into.data()[k + i] = static_cast<Real>(units[narrow_place(i)]) * unit;
+        }
+    }
 
     Array<Real, 2> input, output, positional;
     Ids<std::uint64_t> row_begin;
@@ -277,7 +291,8 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
              nb::arg("options"), nb::arg("cpu") = "")
         .def("pack", &Trainer<Real>::pack)
         .def("unpack", &Trainer<Real>::unpack)
-        .def("unpack_into", &Trainer<Real>::unpack_into, nb::arg("table").noconvert())
+        .def("unpack_input", &Trainer<Real>::unpack_input, nb::arg("table").noconvert())
+        .def("unpack_output", &Trainer<Real>::unpack_output, nb::arg("table").noconvert())
         .def("train", &Trainer<Real>::train, nb::arg("workspace"), nb::arg("ids"), nb::arg("lines"), nb::arg("begin"),
              nb::arg("end"), nb::arg("lr"), nb::arg("seed"), nb::arg("validation") = 0.0, nb::arg("held_out") = false,
              nb::arg("first_line") = 0)
@@ -327,6 +342,8 @@ NB_MODULE(_kernel, m) {
           nb::arg("end"), nb::arg("means").noconvert());
     m.def("nearest_centroids", &find_nearest, nb::arg("rows"), nb::arg("codebook"), nb::arg("codes").noconvert());
     m.attr("PAD") = kPad;
+    m.attr("INPUT_BOUND") = kMostUnits * kInputUnit;
+    m.attr("OUTPUT_BOUND") = kMostUnits * kOutputUnit;
     m.def("cpu_levels", [] {
         std::vector<std::string> names;
         for (const Level *level : available_levels()) names.emplace_back(level->name);

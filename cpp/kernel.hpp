@@ -23,14 +23,15 @@
 //     leave     rows of m += (X[m] - its copy) / R_m
 //
 // reference.py is the same in NumPy. Features D' .. padded(D') - 1 are plain ones that ride along with the positional
-// part under a weight of 1 that is never trained, so that no loop has a ragged end. Rows of the input table may be
-// narrow (problem.hpp); all that is computed with is wide.
+// part under a weight of 1 that is never trained, so that no loop has a ragged end. Rows of the tables may be narrow
+// (problem.hpp, narrow_outputs.hpp).
 #pragma once
 
 #include <cmath>
 #include <type_traits>
 
 #include "narrow.hpp"
+#include "narrow_outputs.hpp"
 #include "problem.hpp"
 #include "shared_table.hpp"
 #include "simd.hpp"
@@ -46,9 +47,10 @@ template <class Real> class Trainer {
           inputs(tables.input, row_bytes<Real>(options), tables.words,
                  copied_rows(options, tables.words, tables.ngram_rows, draws.size, kWordsPerInputCopy),
                  scratch.input_copies),
-          outputs(tables.output, stride * sizeof(Real), 0,
+          outputs(tables.output, row_bytes<Real>(options), 0,
                   copied_rows(options, tables.words, tables.words, draws.size, kWordsPerOutputCopy),
                   scratch.output_copies),
+          narrow_outputs(scratch.whole_context, scratch.whole_weights, scratch.whole_moves, stride),
           rounding(draws.seed) {}
 
     Done train() {
@@ -154,17 +156,16 @@ template <class Real> class Trainer {
     // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to
     // come, and a share of the rows of the words that enter with the next micro-batch, `steps_left` masked words away.
     void plan_fetches(std::uint32_t t, std::uint32_t steps_left) {
-        output_fetches.restart();
-        input_fetches.restart();
+        fetches.restart();
         if (const std::uint32_t next = t + kOutputsAhead; next < draws.size) {
-            output_fetches.add(outputs, draws.word + next, 1);
-            output_fetches.add(outputs, negatives_of(next), options.negatives);
+            fetches.add(outputs, draws.word + next, 1);
+            fetches.add(outputs, negatives_of(next), options.negatives);
         }
         if (fetched >= fetch_until) return;
         for (std::uint32_t n = (fetch_until - fetched + steps_left - 1) / steps_left; n > 0; n--, fetched++) {
             prefetch_row_list(fetched);
             if (const std::uint32_t word = draws.word[fetched]; !is_here(word))
-                input_fetches.add(inputs, rows.rows + rows.begin[word], rows.begin[word + 1] - rows.begin[word]);
+                fetches.add(inputs, rows.rows + rows.begin[word], rows.begin[word + 1] - rows.begin[word]);
         }
     }
 
@@ -352,44 +353,51 @@ template <class Real> class Trainer {
     void train_outputs(std::uint32_t t, Real *error) {
         const std::uint32_t *negatives = negatives_of(t);
         std::size_t count = 0;
-        s.output_rows[count++] = output(draws.word[t]);
+        s.output_rows[count++] = outputs[draws.word[t]];
         for (std::uint32_t k = 0; k < options.negatives; k++)
-            if (negatives[k] != draws.word[t]) s.output_rows[count++] = output(negatives[k]);
+            if (negatives[k] != draws.word[t]) s.output_rows[count++] = outputs[negatives[k]];
 
+        if constexpr (can_be_narrow)
+            if (options.narrow) narrow_outputs.set_context(s.context);
         in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { score<T>(k); });
         find_step_sizes(count);
+        if constexpr (can_be_narrow)
+            if (options.narrow) narrow_outputs.set_step_sizes(s.step_sizes, count);
         in_groups<kOutputsAtOnce>(count, [&]<int T>(std::size_t k) { update_outputs<T>(k, error); });
         done.masked_words++;
     }
 
     // Rows and steps are copied first, too.
     template <int T> void score(std::size_t k) {
-        const Real *const context = s.context, *row[T];
-        for (int i = 0; i < T; i++) row[i] = s.output_rows[k + i];
+        const auto ahead = fetches.take_half();
+        if constexpr (can_be_narrow)
+            if (options.narrow) return narrow_outputs.score(s.scores + k, output_rows<Narrow, T>(k), ahead);
+        const Real *const context = s.context;
+        const auto rows = output_rows<Real, T>(k);
         Vec<Real> sum[T] = {};
-        const auto outputs_ahead = output_fetches.take_half();
-        const auto inputs_ahead = input_fetches.take_half();
         for (std::size_t line = 0, end = stride; line < end; line += kPad) {
-            outputs_ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
-            inputs_ahead.fetch(line / kPad * input_step, input_step);
+            ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
             for (std::size_t j = line; j < line + kPad; j += lanes)
-                for (int i = 0; i < T; i++) sum[i] += load(context + j) * load_shared(row[i] + j);
+                for (int i = 0; i < T; i++) sum[i] += load(context + j) * load_shared(rows.row[i] + j);
         }
-        for (int i = 0; i < T; i++) s.scores[k + i] = sum_of<Real>(sum[i]);
+        for (int i = 0; i < T; i++) s.scores[k + i] = sum_of(sum[i]);
     }
 
     // g = lr (y - sigma(score)); the loss -log sigma(score) or -log sigma(-score) is counted on the way.
     void find_step_sizes(std::size_t count) {
-        s.scores[0] = -s.scores[0];  // like those of negatives, it is to become small
+        Vec<Real> sign = Vec<Real>{} + 1;
+        sign[0] = -1;  // like those of negatives, the masked word's score is to become small
         const Real limit = static_cast<Real>(options.score_limit);
-        for (std::size_t k = 0; k < count; k += lanes) {
-            const Vec<Real> score = load(s.scores + k), odds = exp_of<Real>(score);  // of the wrong answer
-            Vec<Real> g = odds / (1 + odds) * -lr;
+        for (std::size_t k = 0; k < padded(count); k += lanes) {
+            const Vec<Real> score = load(s.scores + k) * sign, odds = exp_of<Real>(score);  // of the wrong answer
+            Vec<Real> g = odds / (1 + odds) * -lr * sign;
             if (limit > 0) g = score > limit || score < -limit ? Vec<Real>{} : g;
+            g = numbers_from_zero<Real>() + static_cast<Real>(k) < static_cast<Real>(count) ? g : Vec<Real>{};
+            store(s.scores + k, score);
             store(s.odds + k, odds);
             store(s.step_sizes + k, g);
+            sign = Vec<Real>{} + 1;
         }
-        s.step_sizes[0] = -s.step_sizes[0];
         for (std::size_t k = 0; k < count; k++)
             if (s.scores[k] > 20) {
                 done.loss += s.scores[k];  // log(1 + exp(x)) = x to double precision of the sum
@@ -405,25 +413,22 @@ template <class Real> class Trainer {
     }
 
     template <int T> void update_outputs(std::size_t k, Real *error) {
+        const auto ahead = fetches.take_rest();
+        if constexpr (can_be_narrow)
+            if (options.narrow) return narrow_outputs.update(output_rows<Narrow, T>(k), k, error, rounding, ahead);
         const Real *const context = s.context;
-        Real *row[T];
+        const auto rows = output_rows<Real, T>(k);
         Vec<Real> g[T];
-        for (int i = 0; i < T; i++) {
-            row[i] = s.output_rows[k + i];
-            g[i] = Vec<Real>{} + s.step_sizes[k + i];
-        }
-        const auto outputs_ahead = output_fetches.take_rest();
-        const auto inputs_ahead = input_fetches.take_rest();
+        for (int i = 0; i < T; i++) g[i] = Vec<Real>{} + s.step_sizes[k + i];
         for (std::size_t line = 0, end = stride; line < end; line += kPad) {
-            outputs_ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
-            inputs_ahead.fetch(line / kPad * input_step, input_step);
+            ahead.fetch(line * sizeof(Real), kPad * sizeof(Real));
             for (std::size_t j = line; j < line + kPad; j += lanes) {
                 Vec<Real> e = load(error + j);
                 const Vec<Real> u = load(context + j);
                 for (int i = 0; i < T; i++) {
-                    const Vec<Real> v = load_shared(row[i] + j);
+                    const Vec<Real> v = load_shared(rows.row[i] + j);
                     e += v * g[i];
-                    store_shared(row[i] + j, v + u * g[i]);
+                    store_shared(rows.row[i] + j, v + u * g[i]);
                 }
                 store(error + j, e);
             }
@@ -459,13 +464,13 @@ template <class Real> class Trainer {
     // ---- rows of the tables -------------------------------------------------------------------------------------
 
     void fetch_copies() {
-        options.narrow ? inputs.template fetch<Narrow>() : inputs.template fetch<Real>();
-        outputs.template fetch<Real>();
+        for (const SharedTable &table : {inputs, outputs})
+            options.narrow ? table.template fetch<Narrow>() : table.template fetch<Real>();
     }
 
     void merge_copies() {
-        options.narrow ? inputs.template merge<Narrow>() : inputs.template merge<Real>();
-        outputs.template merge<Real>();
+        for (const SharedTable &table : {inputs, outputs})
+            options.narrow ? table.template merge<Narrow>() : table.template merge<Real>();
     }
 
     template <class Number, int T> Rows<Number, T> input_rows(const std::uint32_t *row) const {
@@ -474,7 +479,11 @@ template <class Real> class Trainer {
         return all;
     }
 
-    Real *output(std::uint32_t word) const { return reinterpret_cast<Real *>(outputs[word]); }
+    template <class Number, int T> Rows<Number, T> output_rows(std::size_t k) const {
+        Rows<Number, T> all;
+        for (int i = 0; i < T; i++) all.row[i] = reinterpret_cast<Number *>(s.output_rows[k + i]);
+        return all;
+    }
 
     static constexpr bool can_be_narrow = std::is_same_v<Real, float>;
     static constexpr std::size_t lanes = Vector<Real>::lanes;
@@ -497,9 +506,8 @@ template <class Real> class Trainer {
     std::uint32_t left = 0, entered = 0;
     std::uint32_t taken = 0, freed = 0;          // of the queue of free slots
     std::uint32_t fetched = 0, fetch_until = 0;  // words that enter with the next micro-batch: their rows
-    Fetches output_fetches, input_fetches;
-    const std::size_t input_step =
-        row_bytes<Real>(options) * kPad / stride;  // bytes of a row that are fetched at a time
+    Fetches fetches;
+    NarrowOutputs narrow_outputs;
     Rounding rounding;
     double odds_product = 1;  // its logarithm is a part of the loss
     Done done;

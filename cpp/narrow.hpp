@@ -29,20 +29,32 @@ inline Shorts add_saturated(Shorts a, Shorts b) {
 #endif
 }
 
-// Two rows added up in 32 bits: to `lower` what is in the first half of each 16 bytes, to `upper` the second.
-inline void add_both(Ints &lower, Ints &upper, Shorts a, Shorts b) {
+// Products of lanes, added up two by two.
+inline Ints products(Shorts a, Shorts b) {
 #if defined(__AVX2__)
-    const __m256i ones = _mm256_set1_epi16(1), one = __m256i(a), other = __m256i(b);
-    lower += Ints(_mm256_madd_epi16(_mm256_unpacklo_epi16(one, other), ones));
-    upper += Ints(_mm256_madd_epi16(_mm256_unpackhi_epi16(one, other), ones));
+    return Ints(_mm256_madd_epi16(__m256i(a), __m256i(b)));
 #elif defined(__SSE2__)
-    const __m128i ones = _mm_set1_epi16(1), one = __m128i(a), other = __m128i(b);
-    lower += Ints(_mm_madd_epi16(_mm_unpacklo_epi16(one, other), ones));
-    upper += Ints(_mm_madd_epi16(_mm_unpackhi_epi16(one, other), ones));
+    return Ints(_mm_madd_epi16(__m128i(a), __m128i(b)));
+#else
+    Ints sums;
+    for (std::size_t k = 0; k < kPairs; k++) sums[k] = a[2 * k] * b[2 * k] + a[2 * k + 1] * b[2 * k + 1];
+    return sums;
+#endif
+}
+
+// Two rows, multiplied by their weights, which take turns, and added up in 32 bits: to `lower` what is in the first
+// half of each 16 bytes, to `upper` the second.
+inline void add_both(Ints &lower, Ints &upper, Shorts a, Shorts b, Shorts weights) {
+#if defined(__AVX2__)
+    lower += products(Shorts(_mm256_unpacklo_epi16(__m256i(a), __m256i(b))), weights);
+    upper += products(Shorts(_mm256_unpackhi_epi16(__m256i(a), __m256i(b))), weights);
+#elif defined(__SSE2__)
+    lower += products(Shorts(_mm_unpacklo_epi16(__m128i(a), __m128i(b))), weights);
+    upper += products(Shorts(_mm_unpackhi_epi16(__m128i(a), __m128i(b))), weights);
 #else
     for (std::size_t k = 0; k < kPairs; k++) {
-        lower[k] += a[k] + b[k];
-        upper[k] += a[kPairs + k] + b[kPairs + k];
+        lower[k] += a[k] * weights[0] + b[k] * weights[1];
+        upper[k] += a[kPairs + k] * weights[0] + b[kPairs + k] * weights[1];
     }
 #endif
 }
@@ -71,8 +83,8 @@ POSVEC_HOGWILD inline void move_shared(Narrow *p, Shorts by) {
     *shared = add_saturated(*shared, by);
 }
 
-inline void add_units(float *y, Ints units) {
-    *reinterpret_cast<Floats *>(y) += __builtin_convertvector(units, Floats) * kUnit;
+inline void add_units(float *y, Ints units, float unit) {
+    *reinterpret_cast<Floats *>(y) += __builtin_convertvector(units, Floats) * unit;
 }
 
 // y += all rows
@@ -83,10 +95,10 @@ template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &ro
             for (int i = 0; i < T; i += 2) {
                 const std::size_t place = j + 2 * k;
                 add_both(lower, upper, load_shared(rows.row[i] + place),
-                         i + 1 < T ? load_shared(rows.row[i + 1] + place) : Shorts{});
+                         i + 1 < T ? load_shared(rows.row[i + 1] + place) : Shorts{}, Shorts{} + Narrow(1));
             }
-            add_units(y + j + k, lower);
-            add_units(y + j + kPad / 2 + k, upper);
+            add_units(y + j + k, lower, kInputUnit);
+            add_units(y + j + kPad / 2 + k, upper, kInputUnit);
         }
 }
 
@@ -120,17 +132,7 @@ class Rounding {
             }
     }
 
-  private:
-    static constexpr Narrow kSign = -32768;
-
-    // Whole units in the upper 16 bits, their fraction in the lower ones.
-    static Ints parts_of_units(const float *x) {
-        Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kUnit);
-        units = units > kMostUnits ? Floats{} + kMostUnits : units;
-        units = units < kLeastUnits ? Floats{} + kLeastUnits : units;
-        return __builtin_convertvector(units * 65536.0f, Ints);
-    }
-
+    // Random bits for features k .. k + 2 kPairs - 1 of kPad.
     Bits draw(std::size_t k) {
         Bits *lane = reinterpret_cast<Bits *>(lanes + k);
         Bits bits = *lane;  // xorshift
@@ -138,6 +140,17 @@ class Rounding {
         bits ^= bits >> 17;
         bits ^= bits << 5;
         return *lane = bits;
+    }
+
+  private:
+    static constexpr Narrow kSign = -32768;
+
+    // Whole units in the upper 16 bits, their fraction in the lower ones.
+    static Ints parts_of_units(const float *x) {
+        Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kInputUnit);
+        units = units > kMostUnits ? Floats{} + kMostUnits : units;
+        units = units < kLeastUnits ? Floats{} + kLeastUnits : units;
+        return __builtin_convertvector(units * 65536.0f, Ints);
     }
 
     alignas(64) std::uint32_t lanes[kPad / 2];

@@ -37,7 +37,7 @@ struct Options {
     bool shrink = true;           // window drawn from 1..c
     bool text_positions = false;  // positions of the text rather than of the kept words
     double score_limit = 0;       // scores beyond it give no update; 0: no limit
-    bool narrow = false;          // the input table is kept in 16 bits while it is trained
+    bool narrow = false;          // the tables are kept in 16 bits while they are trained
     std::uint32_t threads = 1;    // that train at the same time
 };
 
@@ -52,7 +52,7 @@ struct Options {
 }
 
 // Masked words of a thread for each row that it has a copy of. Copying costs the less the more they are. An output row
-// is twice as long as a narrow input row, and is not as likely to be in the other threads' caches, too.
+// is not as likely to be in the other threads' caches, too.
 constexpr std::uint32_t kWordsPerInputCopy = 4, kWordsPerOutputCopy = 16;
 
 // Rows of a table that a thread has copies of while it trains a stretch of `size` words.
@@ -65,13 +65,13 @@ constexpr std::uint32_t kWordsPerInputCopy = 4, kWordsPerOutputCopy = 16;
     return copies < rows ? static_cast<std::uint32_t>(copies) : rows;
 }
 
-// Most of what training moves through memory are rows of the input table. Narrow ones are half as long: features are
-// whole multiples of a unit, within +-16.
+// Training waits for rows of the tables on their way through memory. Narrow ones are half as long: features are whole
+// multiples of a unit, within +-16 in the input table and +-4 in the output table, where they are smaller.
 using Narrow = std::int16_t;
-constexpr float kUnit = 1.0f / 2048;
+constexpr float kInputUnit = 1.0f / 2048, kOutputUnit = 1.0f / 8192;
 constexpr float kLeastUnits = -32768, kMostUnits = 32767;
 
-// Of a row of the input table in memory.
+// Of a row of either table in memory.
 template <class Real> [[gnu::always_inline]] constexpr std::size_t row_bytes(const Options &options) {
     return padded(options.dim) * (options.narrow ? sizeof(Narrow) : sizeof(Real));
 }
@@ -92,7 +92,7 @@ constexpr std::size_t kRoundings = 4;
 template <class Real> struct Tables {
     unsigned char *input;  // (words + ngram_rows, row_bytes): words, then n-grams, the busiest first
     std::uint32_t ngram_rows;
-    Real *output;  // (words, padded(D))
+    unsigned char *output;  // (words, row_bytes)
     std::uint32_t words;
     Real *positional;  // (2c, D'), rows `positional_stride` apart
     std::size_t positional_stride;
@@ -135,8 +135,11 @@ template <class Real> struct Scratch {
     Real *odds;                    // exp of them
     Real *step_sizes;              // g
     unsigned char *input_copies;   // (2, copied rows, row_bytes)
-    unsigned char *output_copies;  // (2, copied rows, padded(D) numbers)
-    Real **output_rows;            // (1 + negatives)
+    unsigned char *output_copies;  // likewise
+    unsigned char **output_rows;   // (1 + negatives)
+    Narrow *whole_context;         // (padded(D)): u_C in whole numbers, if rows are narrow
+    std::int32_t *whole_weights;   // (1 + negatives, padded): g likewise, as they teach the context
+    std::int32_t *whole_moves;     // and as they move the rows
     Narrow *steps;                 // (kRoundings, padded(D)): roundings of what each row of a word is owed
     std::uint32_t slots;           // as many as there can be words here
     std::uint32_t *slot;           // (draws.size): slot of each kept word that is here

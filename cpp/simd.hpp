@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
@@ -47,12 +48,34 @@ template <class Real> inline void move_shared(Real *p, Vec<Real> by) { store_sha
 template <class Real> POSVEC_HOGWILD inline Real read_shared(const Real *p) { return *p; }
 template <class Real> POSVEC_HOGWILD inline void add_shared(Real *p, Real value) { *p += value; }
 
-template <class Real> inline Real sum_of(Vec<Real> v) {
-    Real lanes[Vector<Real>::lanes];
+template <class Real> inline Vec<Real> numbers_from_zero() {
+    Vec<Real> numbers;
+    for (std::size_t i = 0; i < Vector<Real>::lanes; i++) numbers[i] = static_cast<Real>(i);
+    return numbers;
+}
+
+// All lanes made one by a function of two, half of them with the other half at a time.
+template <class Vector, class Function> inline auto folded(Vector v, Function function) {
+    constexpr std::size_t count = sizeof v / sizeof v[0];
+    std::remove_reference_t<decltype(v[0])> lanes[count];
     __builtin_memcpy(lanes, &v, sizeof v);
-    for (std::size_t width = Vector<Real>::lanes / 2; width > 0; width /= 2)
-        for (std::size_t i = 0; i < width; i++) lanes[i] += lanes[i + width];
+    for (std::size_t width = count / 2; width > 0; width /= 2)
+        for (std::size_t i = 0; i < width; i++) lanes[i] = function(lanes[i], lanes[i + width]);
     return lanes[0];
+}
+
+template <class Vector> inline auto sum_of(Vector v) {
+    return folded(v, [](auto a, auto b) { return a + b; });
+}
+
+// The largest of all |x|.
+template <class Real> inline Real peak_of(const Real *x, std::size_t n) {
+    Vec<Real> most = {};
+    for (std::size_t j = 0; j < n; j += Vector<Real>::lanes) {
+        const Vec<Real> value = load(x + j), size = value < 0 ? -value : value;
+        most = size > most ? size : most;
+    }
+    return folded(most, [](Real a, Real b) { return a > b ? a : b; });
 }
 
 // e^x, x being cut to +-60. Of floats 2^n e^r, where |r| <= log(2) / 2 and e^r is a polynomial: right to 3e-7 of it.

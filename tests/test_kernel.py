@@ -58,8 +58,8 @@ class Problem:
 
     def kernel_options(self):
         o = _kernel.Options()
-        o.threads = self.options.get("threads", 1)
-        o.dim, o.positional_dim, o.window, o.negatives = self.dim, self.positional_dim, self.window, 5
+        o.threads, o.negatives = self.options.get("threads", 1), self.options.get("negatives", 5)
+        o.dim, o.positional_dim, o.window = self.dim, self.positional_dim, self.window
         o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
         o.exact_gradient = self.options["input_gradient"] == "exact"

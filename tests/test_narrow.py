@@ -1,4 +1,4 @@
-"""Training with input vectors in 16 bits: what is packed comes back, and learning is that of 32 bits but for noise."""
+"""Training with vectors in 16 bits: what is packed comes back, and learning is that of 32 bits but for noise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from posvec.stretches import kernel_options
 from test_kernel import MODELS, Problem, busy_rows
 
 UNIT, LEAST, MOST = 1 / 2048, -16, 32767 / 2048
+OUTPUT_UNIT, LEAST_OUTPUT, MOST_OUTPUT = 1 / 8192, -4, 32767 / 8192
 
 
 class NarrowProblem(Problem):
@@ -43,17 +44,23 @@ class WideProblem(NarrowProblem):
 def test_packing_rounds_features_to_units(model, dim):
     share = MODELS[model]["positional_dim"] / 40
     problem = NarrowProblem(**{**MODELS[model], "dim": dim, "positional_dim": int(share * dim)})
-    problem.input[:, :dim] *= 10
-    problem.input[0, dim - 1], problem.input[1, dim - 1] = 99, -99
-    before = problem.input.copy()
     trainer = problem.trainer()
+    tables = {"input": (UNIT, LEAST, MOST), "output": (OUTPUT_UNIT, LEAST_OUTPUT, MOST_OUTPUT)}
+    before = {}
+    for name in tables:
+        table = getattr(problem, name)
+        table[:, :dim] *= 10
+        table[0, dim - 1], table[1, dim - 1] = 99, -99
+        before[name] = table.copy()
     trainer.pack()
     trainer.unpack()
-    np.testing.assert_allclose(problem.input, np.clip(before, LEAST, MOST), atol=UNIT / 2, rtol=0)
-    packed_once = problem.input.copy()
+    for name, (unit, least, most) in tables.items():
+        np.testing.assert_allclose(getattr(problem, name), np.clip(before[name], least, most), atol=unit / 2, rtol=0)
+        before[name] = getattr(problem, name).copy()
     trainer.pack()
     trainer.unpack()
-    np.testing.assert_array_equal(problem.input, packed_once)
+    for name in tables:
+        np.testing.assert_array_equal(getattr(problem, name), before[name])
 
 
 @pytest.mark.parametrize("words", [600, 10_000])
@@ -64,7 +71,8 @@ def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without
     copying.train()
     np.testing.assert_allclose(copying.input, alone.input, atol=UNIT, rtol=0)
     assert np.mean(copying.input == alone.input) > 0.99
-    np.testing.assert_allclose(copying.output, alone.output, atol=1e-4, rtol=0)
+    np.testing.assert_allclose(copying.output, alone.output, atol=OUTPUT_UNIT, rtol=0)
+    assert np.mean(copying.output == alone.output) > 0.99
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -74,28 +82,62 @@ def test_on_average_steps_are_those_of_wide_rows(model):
     for kind in (NarrowProblem, WideProblem):
         problem = kind(**MODELS[model], seed=2)
         problem.input[:] = np.round(problem.input / UNIT) * UNIT
+        problem.output[:] = np.round(problem.output / OUTPUT_UNIT) * OUTPUT_UNIT
         start = [problem.input.copy(), problem.output.copy(), problem.positional.copy()]
-        mean = np.zeros_like(problem.input)
+        mean = [np.zeros_like(problem.input), np.zeros_like(problem.output)]
         for seed in range(runs):
             problem.input[:], problem.output[:], problem.positional[:] = start
             problem.train(lr, seed=seed)
-            mean += (problem.input - start[0]) / runs
+            mean[0] += (problem.input - start[0]) / runs
+            mean[1] += (problem.output - start[1]) / runs
         means.append(mean)
-    assert np.abs(means[1]).max() > UNIT / 2
-    error = means[0] - means[1]
-    assert np.abs(error.mean()) < 0.005 * UNIT
-    assert np.sqrt((error**2).mean()) < 4 * UNIT / np.sqrt(runs)
+    for narrow, wide, unit in zip(*means, (UNIT, OUTPUT_UNIT), strict=True):
+        assert np.abs(wide).max() > unit / 2
+        error = narrow - wide
+        assert np.abs(error.mean()) < 0.005 * unit
+        assert np.sqrt((error**2).mean()) < 4 * unit / np.sqrt(runs)
+        assert (narrow * wide).sum() / (wide**2).sum() == pytest.approx(1, abs=0.003)  # neither too long nor too short
+
+
+@pytest.mark.parametrize("level", _kernel.cpu_levels())
+@pytest.mark.parametrize("dim", [1, 40, 300, 2000])
+@pytest.mark.parametrize("negatives", [1, 5, 10, 11, 30])
+def test_the_loss_is_that_of_wide_rows(negatives, dim, level):
+    losses = []
+    for kind in (NarrowProblem, WideProblem):
+        problem = kind(dim=dim, positional_dim=0, negatives=negatives)
+        problem.input[:] = np.round(problem.input / UNIT) * UNIT
+        problem.output[:] = np.round(problem.output / OUTPUT_UNIT) * OUTPUT_UNIT
+        _, masked_words, loss = problem.train(lr=0, cpu=level)
+        losses.append(loss / masked_words)
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("level", _kernel.cpu_levels())
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_and_steps_of_the_largest_features_do_not_wrap_around(level, sign):
+    outcomes = []
+    for kind in (NarrowProblem, WideProblem):
+        problem = kind(dim=2000, positional_dim=0, negatives=30)
+        problem.input[:], problem.output[:] = 20 * UNIT, sign * MOST_OUTPUT  # scores of +-78
+        before = problem.input.copy()
+        _, masked_words, loss = problem.train(lr=1e-4, cpu=level)
+        outcomes.append((loss / masked_words, (problem.input - before).sum()))
+    assert outcomes[0] == pytest.approx(outcomes[1], rel=0.02)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_narrow_rows_learn_what_wide_ones_do(model):
     narrow, wide = NarrowProblem(**MODELS[model]), WideProblem(**MODELS[model])
-    before = wide.input.copy()
+    before = wide.input.copy(), wide.output.copy()
     narrow.train()
     wide.train()
-    difference, change = np.abs(narrow.input - wide.input), np.abs(wide.input - before)
+    difference, change = np.abs(narrow.input - wide.input), np.abs(wide.input - before[0])
     assert difference.mean() < change.mean() / 10
-    assert difference.max() < 40 * UNIT
+    assert difference.max() < 60 * UNIT
+    difference, change = np.abs(narrow.output - wide.output), np.abs(wide.output - before[1])
+    assert difference.mean() < change.mean() / 50
+    assert difference.max() < 30 * OUTPUT_UNIT
 
 
 def test_roundings_of_a_words_rows_add_up_to_its_step():
@@ -106,23 +148,25 @@ def test_roundings_of_a_words_rows_add_up_to_its_step():
         problem.rows = [np.arange(4) + 4 * w for w in range(100)]  # four of its own each
         problem.input = problem.table(400)
         problem.input[:] = 0
+        problem.output[:] = np.round(problem.output / OUTPUT_UNIT) * OUTPUT_UNIT
         problem.ids, problem.lines = np.arange(100, dtype=np.uint32), np.array([0, 100], np.uint64)
         problem.keep[:] = 1
         problem.train(lr=0.05)
         problems.append(problem.input.reshape(100, 4, -1) / UNIT)
     narrow, wide = problems
     of_rows, of_words = narrow - wide, (narrow - wide).sum(axis=1)
-    assert np.abs(of_rows).max() <= 1.01
-    assert np.abs(of_words).max() <= 1.01
+    assert np.abs(of_rows).max() <= 1.4  # one for the step, the rest for output vectors, which are rounded, too
+    assert np.abs(of_words).max() <= 2.5
     assert of_words.std() < 1.2 * of_rows.std() < 0.6
 
 
 def test_learning_rate_zero_moves_nothing():
     problem = NarrowProblem()
     problem.train(lr=0)
-    before = problem.input.copy()
+    before = problem.input.copy(), problem.output.copy()
     problem.train(lr=0, seed=8)
-    np.testing.assert_array_equal(problem.input, before)
+    np.testing.assert_array_equal(problem.input, before[0])
+    np.testing.assert_array_equal(problem.output, before[1])
 
 
 def test_features_stay_within_their_bounds():
@@ -131,11 +175,17 @@ def test_features_stay_within_their_bounds():
     problem.output[:] = 5
     problem.train(lr=10)
     assert (problem.input.min(), problem.input.max()) == (LEAST, MOST)
-    reached = problem.input.copy()
+    assert (problem.output.min(), problem.output.max()) == (LEAST_OUTPUT, MOST_OUTPUT)
+    reached = problem.input.copy(), problem.output.copy()
     trainer = problem.trainer()
     trainer.pack()
     trainer.unpack()
-    np.testing.assert_array_equal(problem.input, reached)  # or a checkpoint would change what is learnt
+    np.testing.assert_array_equal(problem.input, reached[0])  # or a checkpoint would change what is learnt
+    np.testing.assert_array_equal(problem.output, reached[1])
+
+
+def test_bounds_are_those_of_the_module():
+    assert (_kernel.INPUT_BOUND, _kernel.OUTPUT_BOUND) == (MOST, MOST_OUTPUT)
 
 
 @pytest.mark.parametrize("level", _kernel.cpu_levels())
@@ -144,9 +194,10 @@ def test_all_cpu_levels_round_alike(model, level):
     problem, base = NarrowProblem(**MODELS[model]), NarrowProblem(**MODELS[model])
     problem.train(cpu=level)
     base.train(cpu=_kernel.cpu_levels()[0])
-    differences = np.abs(problem.input - base.input) / UNIT
-    assert differences.max() <= 3
-    assert (differences < 0.5).mean() > 0.97
+    for ours, theirs, unit in ((problem.input, base.input, UNIT), (problem.output, base.output, OUTPUT_UNIT)):
+        differences = np.abs(ours - theirs) / unit
+        assert differences.max() <= 3
+        assert (differences < 0.5).mean() > 0.93
 
 
 def test_models_whose_features_are_all_positional_are_never_narrow():
@@ -164,8 +215,12 @@ LINES = [[f"w{(3 * i + k) % 40}" for k in range(12)] for i in range(400)]
 SETTINGS = {"dim": 32, "min_count": 1, "sample": 1, "buckets": 500, "threads": 1, "epochs": 2}
 
 
+def tables_of(model):
+    return [np.array(model.input_vectors), np.array(model.output_vectors)]
+
+
 class Reader:
-    """Reads the input vectors of a model at some moment of its training."""
+    """Reads the vectors of a model at some moment of its training."""
 
     def __init__(self, moment):
         self.moment, self.seen = moment, []
@@ -178,7 +233,7 @@ class Reader:
 
     def look(self, moment):
         if moment == self.moment:
-            self.seen.append(np.array(self.model.input_vectors))
+            self.seen.append(tables_of(self.model))
 
 
 def train_watched(moment, reader=None, **settings):
@@ -198,12 +253,14 @@ def train_watched(moment, reader=None, **settings):
 def test_vectors_can_be_read_at_any_time(moment, precision):
     reader = train_watched(moment, precision=precision)
     assert len(reader.seen) >= 2
-    last = reader.model.input_vectors
     for seen in reader.seen:
-        assert seen.shape == last.shape
-        assert np.abs(seen).max() > 0
-    assert np.corrcoef(reader.seen[-1].ravel(), last.ravel())[0, 1] > 0.98
-    assert reader.model.input_vectors is last  # no copies any more
+        for table, last in zip(seen, tables_of(reader.model), strict=True):
+            assert table.shape == last.shape
+            assert np.abs(table).max() > 0
+    for table, last in zip(reader.seen[-1], tables_of(reader.model), strict=True):
+        assert np.corrcoef(table.ravel(), last.ravel())[0, 1] > 0.98
+    assert reader.model.input_vectors is reader.model.input_vectors  # no copies any more
+    assert reader.model.output_vectors is reader.model.output_vectors
 
 
 def test_a_model_is_whole_after_its_training_has_failed():
@@ -225,7 +282,7 @@ def test_both_precisions_train_every_model(kind):
     losses = [
         posvec.train(LINES, kind, precision=precision, **SETTINGS).report.loss for precision in ("float32", "fixed16")
     ]
-    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+    assert losses[0] == pytest.approx(losses[1], rel=0.04)
 
 
 def test_presets_that_follow_others_keep_32_bits():

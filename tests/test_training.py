@@ -13,7 +13,7 @@ import pytest
 import posvec
 from posvec import StopTraining, TrainingError
 from posvec.config import MODELS
-from posvec.pipeline import _check_finite as check_finite
+from posvec.overflow import check_parameters
 from posvec.stretches import learning_rate
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
@@ -317,13 +317,26 @@ def test_a_learning_rate_far_too_high_never_passes_for_training(corpus, small, s
 
 def test_parameters_that_are_not_finite_are_never_saved(corpus, small):
     model = posvec.train(corpus, "constrained", **small)
-    check_finite(model)
+    check_parameters(model)
     for name, value in zip(TABLES, (np.inf, -np.inf, np.nan), strict=True):
         table = getattr(model, name)
         before, table[-1, -1] = table[-1, -1], value
         with pytest.raises(TrainingError, match=r"have overflowed and were not saved: lower initial_lr \(now 0.07\)"):
-            check_finite(model)
+            check_parameters(model)
         table[-1, -1] = before
+
+
+@pytest.mark.parametrize(("name", "bound"), [("input_vectors", 16), ("output_vectors", 4)])
+def test_parameters_that_run_against_the_bounds_of_16_bits_are_never_saved(corpus, small, name, bound):
+    model = posvec.train(corpus, "constrained", **small)
+    table = getattr(model, name)
+    table[: len(table) // 200] = -bound
+    check_parameters(model)
+    table[: len(table) // 20] = -bound
+    with pytest.raises(TrainingError, match=rf"^\d% of the features have grown to {bound}, .*: lower initial_lr"):
+        check_parameters(model)
+    model.config = model.config.replace(precision="float32")
+    check_parameters(model)
 
 
 def test_overflow_leaves_the_last_good_checkpoint(corpus, small, tmp_path):

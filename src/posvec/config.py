@@ -103,7 +103,8 @@ class TrainingConfig:
     )
     precision: Literal["float32", "fixed16"] = setting(
         "fixed16",
-        "input vectors in training; fixed16: faster, steps of 1/2048 to 16, not where all features are positional",
+        "vectors in training; fixed16: faster, in steps of 1/2048 to 16, of output vectors 1/8192 to 4, not where all "
+        "features are positional",
     )
     negative_reuse: int = setting(
         4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
@@ -235,9 +236,9 @@ SETTINGS: dict[str, Setting] = {setting.name: setting for setting in settings_of
 # the learning rate falls in one epoch by measurement (benchmarks/JOURNAL.md).
 MODELS: dict[str, dict[str, Any]] = {
     "general": {"subwords": False, "positional_dim": 0, "window": 5, "final_lr_share": 0.25},
-    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_share": 0.25},
+    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_share": 0.15},
     "positional": {"subwords": True, "positional_dim": 300, "window": 15, "final_lr_share": 0.2},
-    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_share": 0.2},
+    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_share": 0.1},
 }
 
 # What the presets change. paper: its text to the letter. as-run: its authors' code. fasttext: that program's choices.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,13 @@ class Prediction:
     probability: float
 
 
+class PackedTables(Protocol):
+    """Tables of a model that are being trained, in a form of their own."""
+
+    def input_copy(self) -> Floats: ...
+    def output_copy(self) -> Floats: ...
+
+
 class Model:
     """A general, subword, positional or constrained positional model: the four differ in two settings only.
 
@@ -62,10 +70,9 @@ class Model:
         self.config = config
         self.vocabulary = vocabulary
         self.rows = rows
-        self._input_vectors = input_vectors
-        self.unpacked: Callable[[], Floats] | None = None
-        """Copies the input vectors while threads train them in a form of their own."""
-        self.output_vectors = output_vectors
+        self._input_vectors, self._output_vectors = input_vectors, output_vectors
+        self.packed: PackedTables | None = None
+        """Copies the tables while threads train them in a form of their own."""
         self.positional_vectors = positional_vectors
         self.report = report
         self.state = state
@@ -129,7 +136,12 @@ class Model:
     @property
     def input_vectors(self) -> Table:
         """While they are trained in 16 bits (the setting ``precision``), a copy as they are now."""
-        return self.unpacked() if self.unpacked else self._input_vectors
+        return self.packed.input_copy() if self.packed else self._input_vectors
+
+    @property
+    def output_vectors(self) -> Table:
+        """While they are trained in 16 bits, a copy as they are now."""
+        return self.packed.output_copy() if self.packed else self._output_vectors
 
     @property
     def has_outputs(self) -> bool:

@@ -11,20 +11,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from posvec.addresses import is_address
 from posvec.config import Config, make_config
 from posvec.corpus import Corpus, Source, open_corpus
 from posvec.datasets import DATASETS, Quiet, corpus_path, dataset, is_fetchable
 from posvec.datasets import Display as FetchingDisplay
 from posvec.engine import Engine, ThisMachine
-from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
+from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
+from posvec.overflow import check_parameters
 from posvec.reports import Preparation, TrainingState
 from posvec.storage import check_output, claiming, load_folder
 from posvec.stretches import Text, content_digest
-from posvec.training import Callback, overflow_advice
+from posvec.training import Callback
 from posvec.training import train as train_model
 from posvec.vocabulary import Vocabulary
 
@@ -203,7 +202,7 @@ def train_prepared(
     def checkpoint(state: TrainingState) -> None:
         nonlocal saved_here
         assert output is not None
-        _check_finite(model)
+        check_parameters(model)
         model.state = dataclasses.replace(state, sources=list(sources), before=before)
         model.save(output, overwrite=saved_here)
         saved_here = True
@@ -211,7 +210,7 @@ def train_prepared(
     with claiming(output):
         with (engine or ThisMachine()).crew(model, encoded) as crew:
             report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
-        _check_finite(model)
+        check_parameters(model)
         model.report = dataclasses.replace(report, before=before)
         model.state = None
         if output is not None:
@@ -275,14 +274,6 @@ def _return_freed_memory() -> None:
     """Counting and encoding freed many small pieces, which the C library keeps; the tables come from the system."""
     with contextlib.suppress(OSError, AttributeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _check_finite(model: Model) -> None:
-    """A good checkpoint must not be replaced by one that has overflowed."""
-    for table in (model.positional_vectors, model.output_vectors, model.input_vectors):
-        for begin in range(0, len(table), 4096):
-            if not np.isfinite(table[begin : begin + 4096]).all():
-                raise TrainingError(f"the parameters have overflowed and were not saved: {overflow_advice(model)}")
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import Config
@@ -51,8 +52,8 @@ Result = tuple[int, int, float]
 """Of training: tokens read, masked words, and the sum of their losses."""
 
 
-Tables = tuple[Numbers, Floats, Floats]
-"""Input vectors, in 16 bits where they are packed, output vectors, positional vectors."""
+Tables = tuple[Numbers, Numbers, Floats]
+"""Input vectors and output vectors, in 16 bits where they are packed, and positional vectors."""
 
 
 class Work(ABC):
@@ -121,34 +122,36 @@ class Stretches:
         )
 
     def pack(self) -> bool:
-        """From now on the memory of the input vectors is the kernel's; the model gives copies to who asks for them.
+        """From now on the memory of the tables is the kernel's; the model gives copies to who asks for them.
 
         Returns whether there was anything to do.
         """
-        if not self._packs or self._model.unpacked:
+        if not self._packs or self._model.packed:
             return False
-        self._model.unpacked = self._unpacked
+        self._model.packed = self
         self._trainer.pack()
         return True
 
     def unpack(self) -> None:
-        if self._model.unpacked:
+        if self._model.packed:
             self._trainer.unpack()
-            self._model.unpacked = None
+            self._model.packed = None
+
+    def input_copy(self) -> Floats:
+        copy = padded_table(*self._input_vectors.shape)
+        self._trainer.unpack_input(kernel_view(copy))
+        return copy
+
+    def output_copy(self) -> Floats:
+        copy = padded_table(*self._output_vectors.shape)
+        self._trainer.unpack_output(kernel_view(copy))
+        return copy
 
     @property
     def tables(self) -> Tables:
-        """The parameters as they lie in memory while the input vectors are packed, not copied."""
-        rows: Numbers = self._input_vectors
-        if self._packs:
-            padded = kernel_view(self._input_vectors)
-            rows = padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)
-        return rows, self._output_vectors, self._model.positional_vectors
-
-    def _unpacked(self) -> Floats:
-        copy = padded_table(*self._input_vectors.shape)
-        self._trainer.unpack_into(kernel_view(copy))
-        return copy
+        """The parameters as they lie in memory while they are packed, not copied."""
+        rows = [_packed_rows(table) if self._packs else table for table in (self._input_vectors, self._output_vectors)]
+        return rows[0], rows[1], self._model.positional_vectors
 
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> Result:
         """One stretch of lines, numbered over all epochs."""
@@ -255,6 +258,12 @@ def learning_rate(config: Config, share: float) -> float:
     """Falls linearly over training, of which ``share`` is done, from initial_lr to its final share."""
     training = config.training
     return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
+
+
+def _packed_rows(table: Floats) -> NDArray[np.int16]:
+    """The rows of a table that is packed, which lie in the first half of its memory."""
+    padded = kernel_view(table)
+    return padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)
 
 
 def kernel_options(config: Config, threads: int = 1) -> _kernel.Options:

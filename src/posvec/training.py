@@ -19,13 +19,13 @@ from typing import Protocol
 from posvec.errors import CorpusError, TrainingError
 from posvec.interruption import interruption
 from posvec.model import Model
+from posvec.overflow import overflow_advice
 from posvec.reports import EpochReport, Progress, TrainingReport, TrainingState
 from posvec.stretches import Crew, Text, Threads, Work, content_digest, learning_rate
 
 # Times the loss of a model that knows nothing, log 2 per word: what comes back from there is no model. Under a
 # score_limit such scores give no update, so that parameters can run away and still never overflow.
 _DIVERGED = 1000
-_LONG = 1000  # characters: no word of a language, but a row of letters, or data
 _RECENT = 200  # stretches
 
 
@@ -55,28 +55,6 @@ def train(
     trains; it saves the model. Ctrl-C then raises KeyboardInterrupt, and a second one does so without saving.
     """
     return _Run(model, corpus, callbacks, checkpoint, crew or Threads(model, corpus)).run()
-
-
-def overflow_advice(overflowed: Model) -> str:
-    """Which setting to change when the parameters have overflowed."""
-    config = overflowed.config
-    training, model = config.training, config.model
-    longest = max(map(len, overflowed.vocabulary.words))
-    if config.subwords.subwords and longest > _LONG:
-        return (
-            f"the vocabulary has a word of {longest:,} characters, and steps add up where n-grams repeat in a word; "
-            f"raise min_count or take such words out, or lower initial_lr (now {training.initial_lr:g})"
-        )
-    if model.positional_dim and model.initializer == "identity" and model.dim > 600:
-        return f"initializer=identity explodes for dim > 600 (now {model.dim}); use initializer=sqrt_normal"
-    advice = f"lower initial_lr (now {training.initial_lr:g})"
-    if training.positional_gradient == "summed" and model.positional_dim:
-        return f"{advice} or set positional_gradient=averaged"
-    if model.context_mean == "words":
-        return f"{advice} or set context_mean=rows, whose steps are about twenty times smaller"
-    if training.score_limit and model.positional_dim:
-        return f"{advice} or set score_limit=0, which lets scores that ran away come back"
-    return advice
 
 
 @dataclass

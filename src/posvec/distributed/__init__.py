@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from posvec.config import MODELS
 from posvec.distributed.options import SETTINGS, Options, make_options
 
 if TYPE_CHECKING:
@@ -21,19 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SETTINGS", "Options", "resume", "search", "train"]
 
+_MANY_WORKERS_SHARE = 0.15  # final_lr_share of more than two (benchmarks/JOURNAL.md)
+
 
 def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", **arguments: Any) -> Model:
     """:func:`posvec.train` on a cluster, with the same arguments and those of :class:`Options`.
 
     ``cluster``: ``auto``, which starts one on this machine if it is not a node of any, or the address of one. Files of
     the corpus must be where every node can read them; ``threads`` are those of each worker. By default, the learning
-    rate of more than two workers ends lower.
+    rate of more than two workers ends at 0.15 of its start, or lower.
     """
     from posvec import pipeline
     from posvec.distributed.cluster import Cluster, connected
 
     options, others = _parted(arguments)
-    others = {**_steadier(options, others), **others}
+    others = {**_steadier(options, model, others), **others}
     with connected(cluster, options, others.get("threads")):
         return pipeline.train(corpus, model, engine=Cluster(options), **others)
 
@@ -75,10 +78,11 @@ def search(
         return run(corpus, model, output=Path(output).absolute(), runner=runner, **arguments)
 
 
-def _steadier(options: Options, others: dict[str, Any]) -> dict[str, Any]:
+def _steadier(options: Options, model: str, others: dict[str, Any]) -> dict[str, Any]:
     """Where nothing else is asked for: what many do at the same time adds noise, which small steps take out."""
     asked = others.get("preset", "posvec") != "posvec" or others.get("config") or others.get("start")
-    return {"final_lr_share": 0.15} if options.workers > 2 and not asked else {}
+    is_higher = MODELS.get(model, {}).get("final_lr_share", 0) > _MANY_WORKERS_SHARE
+    return {"final_lr_share": _MANY_WORKERS_SHARE} if options.workers > 2 and is_higher and not asked else {}
 
 
 def _parted(arguments: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
