@@ -41,16 +41,15 @@ MEASURES = {
 class Moved(NamedTuple):
     """What training must move at least."""
 
-    order: np.ndarray  # rows of the input table and, behind it, of the output table, which count as two each
+    order: np.ndarray  # rows of the input table and, behind it, of the output table
     input_rows: float  # per masked word
     output_rows: float
     kept: float  # masked words per word of the text
-    input_bytes: int  # of a row
-    output_bytes: int
+    row_bytes: int
 
     @property
     def bytes_per_masked_word(self) -> float:
-        return 2 * (self.input_rows * self.input_bytes + self.output_rows * self.output_bytes)
+        return 2 * (self.input_rows + self.output_rows) * self.row_bytes
 
     @property
     def bytes_per_word(self) -> float:
@@ -89,8 +88,8 @@ def main() -> None:
             for threads in THREADS
         }
         moved["subword"].order.tofile(folder / "order.u32")
-        rows = base.rows.table_rows + 2 * len(base.vocabulary)
-        row_bytes = whole_lines(moved["subword"].input_bytes)
+        rows = base.rows.table_rows + len(base.vocabulary)
+        row_bytes = whole_lines(moved["subword"].row_bytes)
         command = [program, str(rows), str(row_bytes), str(SECONDS), folder / "order.u32"]
         rounds = []
         for number in range(arguments.rounds):
@@ -126,12 +125,11 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
         if enters:
             order.append(rows[begin[word] : begin[word + 1]])
             input_rows += len(order[-1])
-        firsts = outputs + 2 * np.append(others, word)
-        order.append(np.column_stack([firsts, firsts + 1]).ravel())
-    stride = padded(config.model.dim)
+        order.append(outputs + np.append(others, word))
+    number_bytes = 2 if kernel_options(config).narrow else 4
     return Moved(
         np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept,
-        (2 if kernel_options(config).narrow else 4) * stride, 4 * stride,
+        number_bytes * padded(config.model.dim),
     )  # fmt: skip
 
 
@@ -162,7 +160,7 @@ def measured(command: list[object], trainers: dict[tuple[str, int], PosvecTraine
 
 def report(rounds: list[Round], moved: dict[str, Moved], rows: int, arguments: argparse.Namespace) -> str:
     command = f"python benchmarks/roofline.py TOKENIZED_TEXT --rounds {arguments.rounds} --every {arguments.every}"
-    row_bytes = whole_lines(moved["subword"].input_bytes)
+    row_bytes = whole_lines(moved["subword"].row_bytes)
     return f"""# How near training comes to the limits of memory
 
 ## What the machine does
@@ -178,9 +176,8 @@ in which two threads had a core each before and after (machine.py), and of all {
 A word's input rows are read when it comes near a masked word and written when it goes, unless it is near already
 (within the window of 2c words and the micro-batch of {MICRO_BATCH}). A masked word's own output row is read and
 written, and a negative's, which serves {make_config().training.negative_reuse} masked words, as if it stayed in the
-cache meanwhile. Positional vectors never leave the cache. Features of input rows take 2 bytes each, those of
-output rows 4. So a masked word moves at least 2 × (input rows × their bytes + output rows × theirs), and a
-word of the text that times the share of words that are kept:
+cache meanwhile. Positional vectors never leave the cache. Features take 2 bytes each. So a masked word moves at
+least 2 × (input rows + output rows) × their bytes, and a word of the text that times the share of words that are kept:
 
 {needs(moved)}
 

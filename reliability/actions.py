@@ -23,11 +23,11 @@ from posvec.atomic import TEMPORARY
 from posvec.cache import read_meta
 from posvec.catalogue import CATALOGUE, Download, Entry, Layout
 from posvec.cli import main
-from posvec.config import make_config
 from posvec.datasets import fetch_entry, fetched_path
 from posvec.formats import convert
 from posvec.model import Model
 from posvec.pipeline import open_source, prepare
+from posvec.presets import make_config
 from posvec.storage import check_output
 
 SETTINGS = {"dim": 20, "window": 3, "buckets": 1000, "min_count": 1, "sample": 0.0, "negatives": 2, "threads": 1}

@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import posvec
-from posvec.config import MODELS
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.formats import convert, load_vectors
+from posvec.presets import MODELS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write

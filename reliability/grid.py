@@ -27,8 +27,9 @@ import numpy as np
 
 import posvec
 from posvec._kernel import cpu_levels
-from posvec.config import MODELS, PRESETS, SETTINGS
+from posvec.config import SETTINGS
 from posvec.errors import TrainingError
+from posvec.presets import MODELS, PRESETS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
@@ -150,7 +151,7 @@ def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, boo
             assert other.report is not None
             loss = abs(one.report.loss - other.report.loss) / other.report.loss
             vectors = float(np.abs(one.input_vectors - other.input_vectors).max() / np.abs(other.input_vectors).max())
-            # Sums that differ in their last bit are at times rounded to another 16-bit number, 1/2048 away.
+            # Sums that differ in their last bit are at times rounded to another 16-bit number, a unit away.
             limit = 1e-2 if one.config.training.precision == "fixed16" else 1e-3
             yield point, f"{level} and {best}", loss, vectors, loss < 1e-4 and vectors < limit
 

@@ -20,8 +20,8 @@ import hypothesis
 import numpy as np
 import pytest
 
-from posvec.config import make_config
 from posvec.model import Model
+from posvec.presets import make_config
 from posvec.subwords import build_rows
 from posvec.vocabulary import Vocabulary
 

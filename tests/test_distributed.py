@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from posvec import CorpusError, PosvecError
-from posvec.config import make_config
 from posvec.corpus import open_corpus
 from posvec.distributed.options import make_options
 from posvec.encoding import encode
 from posvec.errors import ConfigError
 from posvec.model import Model
+from posvec.presets import make_config
 from posvec.study import load_study
 from posvec.training import StopTraining
 from posvec.vocabulary import Vocabulary

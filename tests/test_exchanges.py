@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from posvec import distributed
-from posvec.config import make_config
 from posvec.corpus import open_corpus
 from posvec.distributed.buffers import Buffers
 from posvec.distributed.combining import Changes, combine, exchange, steady
@@ -16,6 +15,7 @@ from posvec.distributed.plan import Block, make_plan
 from posvec.distributed.replica import Replica
 from posvec.encoding import encode
 from posvec.model import Model
+from posvec.presets import make_config
 from posvec.stretches import Stretches
 from posvec.vocabulary import Vocabulary
 

@@ -14,8 +14,8 @@ import pytest
 
 import posvec
 from posvec.compression import METHODS
-from posvec.config import MODELS
 from posvec.formats import FORMATS
+from posvec.presets import MODELS
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSIONS = sorted(path.parent for path in GOLDEN.glob("*/expected.json"))

@@ -422,7 +422,7 @@ def test_reused_negatives_follow_the_same_distribution_and_neighbours_do_not_sha
 
 
 def test_every_option_of_the_kernel_is_set_from_the_configuration():
-    from posvec.config import make_config
+    from posvec.presets import make_config
     from posvec.stretches import kernel_options
 
     names = [name for name in dir(_kernel.Options) if not name.startswith("_")]

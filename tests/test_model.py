@@ -11,7 +11,7 @@ import pytest
 
 import posvec
 from posvec import Model, ModelError, PosvecError
-from posvec.config import MODELS
+from posvec.presets import MODELS
 from posvec.tables import is_padded
 
 MEW, BARK = "unlike dogs cats [MASK]", "unlike cats dogs [MASK]"

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from posvec.config import MODELS, PRESETS, SETTINGS
+from posvec.config import SETTINGS
+from posvec.presets import MODELS, PRESETS
 
 RELIABILITY = Path(__file__).parents[1] / "reliability"
 

@@ -14,8 +14,9 @@ import pytest
 
 import posvec
 from posvec import ConfigError, PosvecError, vocabulary
-from posvec.config import Config, make_config
+from posvec.config import Config
 from posvec.objectives import TestFiles, make_objectives
+from posvec.presets import make_config
 from posvec.search_space import Dimension, configured, paper_space, parse_space
 
 optuna = pytest.importorskip("optuna")

@@ -12,8 +12,8 @@ import pytest
 
 import posvec
 from posvec import StopTraining, TrainingError
-from posvec.config import MODELS
 from posvec.overflow import check_parameters
+from posvec.presets import MODELS
 from posvec.stretches import learning_rate
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")

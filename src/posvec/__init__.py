@@ -36,7 +36,7 @@ _PUBLIC = {
     "dataset_path": "posvec.datasets",
     "load": "posvec.pipeline",
     "load_vectors": "posvec.formats",
-    "make_config": "posvec.config",
+    "make_config": "posvec.presets",
     "resume": "posvec.pipeline",
     "train": "posvec.pipeline",
 }
@@ -67,7 +67,7 @@ __all__ = [
 if TYPE_CHECKING:
     from typing import Any
 
-    from posvec.config import Config, make_config
+    from posvec.config import Config
     from posvec.datasets import dataset_path
     from posvec.errors import (
         ConfigError,
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from posvec.formats import convert, load_vectors
     from posvec.model import Model
     from posvec.pipeline import load, resume, train
+    from posvec.presets import make_config
     from posvec.reports import TrainingReport
     from posvec.training import StopTraining
     from posvec.vectorizer import PosvecVectorizer

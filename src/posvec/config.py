@@ -103,8 +103,7 @@ class TrainingConfig:
     )
     precision: Literal["float32", "fixed16"] = setting(
         "fixed16",
-        "vectors in training; fixed16: faster, in steps of 1/2048 to 16, of output vectors 1/8192 to 4, not where all "
-        "features are positional",
+        "vectors in training; fixed16: faster, in steps of 1/2048 to 16, of output vectors 1/8192 to 4",
     )
     negative_reuse: int = setting(
         4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
@@ -231,77 +230,6 @@ GROUPS: dict[str, type] = {
     "training": TrainingConfig,
 }
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in settings_of(GROUPS)}
-
-# The paper's four models: a choice of two settings, and what suits them: the window by Table 1 of the paper, how far
-# the learning rate falls in one epoch by measurement (benchmarks/JOURNAL.md).
-MODELS: dict[str, dict[str, Any]] = {
-    "general": {"subwords": False, "positional_dim": 0, "window": 5, "final_lr_share": 0.25},
-    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_share": 0.15},
-    "positional": {"subwords": True, "positional_dim": 300, "window": 15, "final_lr_share": 0.2},
-    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_share": 0.1},
-}
-
-# What the presets change. paper: its text to the letter. as-run: its authors' code. fasttext: that program's choices.
-# small: for corpora under 10M words, chosen by measurement (benchmarks/results/small.md).
-PRESETS: dict[str, dict[str, Any]] = {
-    "posvec": {},
-    "paper": {
-        "context_mean": "words",
-        "subsampling": "paper",
-        "initializer": "sqrt_normal",
-        "initial_lr": 0.05,
-        "final_lr_share": 0.0,
-        "negative_reuse": 1,
-        "precision": "float32",
-    },
-    "as-run": {
-        "initializer": "sqrt_normal_as_run",
-        "initial_lr": 0.05,
-        "final_lr_share": 0.0,
-        "negative_reuse": 1,
-        "score_limit": 6.0,
-        "precision": "float32",
-    },
-    "fasttext": {
-        "dim": 100,
-        "sample": 1e-4,
-        "negatives": 5,
-        "negative_exponent": 0.5,
-        "epochs": 5,
-        "initial_lr": 0.05,
-        "final_lr_share": 0.0,
-        "negative_reuse": 1,
-        "precision": "float32",
-    },
-    "small": {
-        "dim": 100,
-        "sample": 1e-3,
-        "min_count": 3,
-        "epochs": 10,
-        "initial_lr": 0.05,
-        "final_lr_share": 0.5,
-    },
-}
-
-
-def make_config(model: str = "constrained", preset: str = "posvec", **settings: Any) -> Config:
-    """The configuration of one of the four models, under a preset, with single settings changed.
-
-    D' follows D where it is not given: all features of the positional model, a fifth of the constrained one's. The
-    learning rate starts lower with context_mean=words, whose steps are longer.
-    """
-    if model not in MODELS:
-        raise ConfigError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
-    if preset not in PRESETS:
-        raise ConfigError(f"there is no preset {preset!r}; choose from {', '.join(PRESETS)}")
-    chosen = {**PRESETS[preset], **settings}
-    if "positional_dim" not in settings:
-        dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
-        chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
-    if chosen.get("context_mean") == "words":
-        chosen.setdefault("initial_lr", 0.05)
-    return Config().replace(**{**MODELS[model], **chosen})
-
 
 # Lowest and highest value that a setting can take; what a pair of settings must satisfy is in _check.
 _BOUNDS: dict[str, tuple[float, float]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from posvec.addresses import is_address
-from posvec.config import Config, make_config
+from posvec.config import Config
 from posvec.corpus import Corpus, Source, open_corpus
 from posvec.datasets import DATASETS, Quiet, corpus_path, dataset, is_fetchable
 from posvec.datasets import Display as FetchingDisplay
@@ -20,6 +20,7 @@ from posvec.engine import Engine, ThisMachine
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
 from posvec.overflow import check_parameters
+from posvec.presets import make_config
 from posvec.reports import Preparation, TrainingState
 from posvec.storage import check_output, claiming, load_folder
 from posvec.stretches import Text, content_digest

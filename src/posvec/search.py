@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from posvec.config import Config, make_config
+from posvec.config import Config
 from posvec.corpus import Source
 from posvec.errors import ConfigError
 from posvec.evaluation.lines import as_paths
@@ -20,6 +20,7 @@ from posvec.extras import need
 from posvec.model import Model
 from posvec.objectives import Objective, TestFiles, make_objectives
 from posvec.pipeline import Display, Silent, open_source, prepare, train_prepared
+from posvec.presets import make_config
 from posvec.search_results import SearchResult
 from posvec.search_run import Search, described
 from posvec.search_space import Dimension, paper_space, parse_space

@@ -279,8 +279,7 @@ def kernel_options(config: Config, threads: int = 1) -> _kernel.Options:
     options.shrink = training.window_sampling == "shrink"
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
-    # Where all features are positional and a positional vector is next to 0, so are the steps: rounding drowns them.
-    options.narrow = training.precision == "fixed16" and model.positional_dim < model.dim
+    options.narrow = training.precision == "fixed16"
     options.threads = threads
     return options
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import posvec
 from posvec.compression import compress_model
-from posvec.config import MODELS
 from posvec.formats import FORMATS, load, write
+from posvec.presets import MODELS
 from posvec.quantization import CODED
 
 HERE = Path(__file__).parent

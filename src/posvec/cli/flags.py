@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from posvec.config import MODELS, PRESETS, SETTINGS, Config, Setting
+from posvec.config import SETTINGS, Config, Setting
 from posvec.distributed.options import SETTINGS as CLUSTER_SETTINGS
 from posvec.errors import ConfigError
+from posvec.presets import MODELS, PRESETS
 
 
 def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from posvec.cli.arguments import displayed, sources
-from posvec.config import PRESETS, SETTINGS
+from posvec.config import SETTINGS
+from posvec.presets import PRESETS
 
 _PATH = click.Path(path_type=Path)
 

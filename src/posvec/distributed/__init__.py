@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posvec.config import MODELS
 from posvec.distributed.options import SETTINGS, Options, make_options
+from posvec.presets import MODELS
 
 if TYPE_CHECKING:
     from posvec.corpus import Source

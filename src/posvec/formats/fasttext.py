@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
-from posvec.config import Config, make_config
+from posvec.config import Config
 from posvec.errors import ConfigError, ModelError
 from posvec.formats.content import ROWS, Floats, check_finite, damaged, read_bytes, writing
 from posvec.model import Model
+from posvec.presets import make_config
 from posvec.subwords import saved_rows
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from posvec.atomic import TEMPORARY, cannot_write, file_digest, replacing
-from posvec.config import PRESETS, nearest
+from posvec.config import nearest
 from posvec.corpus import Source
 from posvec.errors import ConfigError, ModelError
 from posvec.evaluation.lines import as_paths
@@ -22,6 +22,7 @@ from posvec.evaluation.questions import read_pairs, read_questions
 from posvec.extras import need
 from posvec.files import find_files
 from posvec.pipeline import Display, Silent, open_source
+from posvec.presets import PRESETS
 from posvec.printing import plural
 from posvec.reproduction import provenance
 from posvec.reproduction.bench import Bench, Inputs, Recipe

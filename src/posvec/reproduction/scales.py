@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from posvec.config import Config, make_config
+from posvec.config import Config
+from posvec.presets import make_config
 
 # The main models are looked at closely; those of sweeps and searches are many, and may be trained on less text.
 Part = Literal["main", "sweep"]
