@@ -29,6 +29,18 @@ inline Shorts add_saturated(Shorts a, Shorts b) {
 #endif
 }
 
+// a b / 2^15, rounded
+inline Shorts scaled(Shorts a, Shorts b) {
+#if defined(__AVX2__)
+    return Shorts(_mm256_mulhrs_epi16(__m256i(a), __m256i(b)));
+#elif defined(__SSSE3__)
+    return Shorts(_mm_mulhrs_epi16(__m128i(a), __m128i(b)));
+#else
+    for (std::size_t k = 0; k < 2 * kPairs; k++) a[k] = static_cast<Narrow>((a[k] * b[k] + (1 << 14)) >> 15);
+    return a;
+#endif
+}
+
 // Products of lanes, added up two by two.
 inline Ints products(Shorts a, Shorts b) {
 #if defined(__AVX2__)
@@ -87,19 +99,23 @@ inline void add_units(float *y, Ints units, float unit) {
     *reinterpret_cast<Floats *>(y) += __builtin_convertvector(units, Floats) * unit;
 }
 
+// Calls body(place, lower, upper) for each vector of a row of n units, which has the features from `lower` and from
+// `upper` on.
+template <class Body> [[gnu::always_inline]] inline void for_halves(std::size_t n, Body body) {
+    for (std::size_t j = 0; j < n; j += kPad)
+        for (std::size_t k = 0; k < kPad / 2; k += kPairs) body(j + 2 * k, j + k, j + kPad / 2 + k);
+}
+
 // y += all rows
 template <int T> inline void add_narrow_rows(float *y, const Rows<Narrow, T> &rows, std::size_t n) {
-    for (std::size_t j = 0; j < n; j += kPad)
-        for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
-            Ints lower{}, upper{};
-            for (int i = 0; i < T; i += 2) {
-                const std::size_t place = j + 2 * k;
-                add_both(lower, upper, load_shared(rows.row[i] + place),
-                         i + 1 < T ? load_shared(rows.row[i + 1] + place) : Shorts{}, Shorts{} + Narrow(1));
-            }
-            add_units(y + j + k, lower, kInputUnit);
-            add_units(y + j + kPad / 2 + k, upper, kInputUnit);
-        }
+    for_halves(n, [&](std::size_t place, std::size_t lower, std::size_t upper) {
+        Ints lower_sum{}, upper_sum{};
+        for (int i = 0; i < T; i += 2)
+            add_both(lower_sum, upper_sum, load_shared(rows.row[i] + place),
+                     i + 1 < T ? load_shared(rows.row[i + 1] + place) : Shorts{}, Shorts{} + Narrow(1));
+        add_units(y + lower, lower_sum, kInputUnit);
+        add_units(y + upper, upper_sum, kInputUnit);
+    });
 }
 
 // each row += its own of `steps`, rows of n units
@@ -119,22 +135,22 @@ class Rounding {
     // kRoundings rows of n units, each of them x on average: rounded up where the fraction is above a random threshold,
     // the thresholds of different rows lying evenly apart.
     void round(Narrow *steps, const float *x, std::size_t n) {
-        for (std::size_t j = 0; j < n; j += kPad)
-            for (std::size_t k = 0; k < kPad / 2; k += kPairs) {
-                const Ints lower = parts_of_units(x + j + k), upper = parts_of_units(x + j + kPad / 2 + k);
-                const Shorts whole = packed(lower >> 16, upper >> 16);
-                const Shorts fraction = packed(lower << 16 >> 16, upper << 16 >> 16) ^ kSign;  // compared as signed
-                const Unsigned random = Unsigned(draw(k));
-                for (std::size_t i = 0; i < kRoundings; i++) {
-                    const Shorts threshold = Shorts(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
-                    store(steps + i * n + j + 2 * k, whole - (fraction > threshold));
-                }
+        for_halves(n, [&](std::size_t place, std::size_t lower, std::size_t upper) {
+            const Ints lower_parts = parts_of_units(x + lower), upper_parts = parts_of_units(x + upper);
+            const Shorts whole = packed(lower_parts >> 16, upper_parts >> 16);
+            const Shorts fraction =
+                packed(lower_parts << 16 >> 16, upper_parts << 16 >> 16) ^ kSign;  // compared as signed
+            const Unsigned random = Unsigned(draw(place));
+            for (std::size_t i = 0; i < kRoundings; i++) {
+                const Shorts threshold = Shorts(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
+                store(steps + i * n + place, whole - (fraction > threshold));
             }
+        });
     }
 
-    // Random bits for features k .. k + 2 kPairs - 1 of kPad.
-    Bits draw(std::size_t k) {
-        Bits *lane = reinterpret_cast<Bits *>(lanes + k);
+    // Random bits for the vector at a place of a row.
+    Bits draw(std::size_t place) {
+        Bits *lane = reinterpret_cast<Bits *>(lanes + place / 2 % (kPad / 2));
         Bits bits = *lane;  // xorshift
         bits ^= bits << 13;
         bits ^= bits >> 17;

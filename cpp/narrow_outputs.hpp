@@ -21,18 +21,6 @@ inline Ints rounded(Floats x) {
     return Ints(x + rounder) - Ints(Floats{} + rounder);
 }
 
-// a b / 2^15, rounded
-inline Shorts scaled(Shorts a, Shorts b) {
-#if defined(__AVX2__)
-    return Shorts(_mm256_mulhrs_epi16(__m256i(a), __m256i(b)));
-#elif defined(__SSSE3__)
-    return Shorts(_mm_mulhrs_epi16(__m128i(a), __m128i(b)));
-#else
-    for (std::size_t k = 0; k < 2 * kPairs; k++) a[k] = static_cast<Narrow>((a[k] * b[k] + (1 << 14)) >> 15);
-    return a;
-#endif
-}
-
 class NarrowOutputs {
   public:
     // Working memory for a context of n features, and for step sizes.
@@ -46,7 +34,7 @@ class NarrowOutputs {
         const float peak = peak_of(u, n) + kTiny;
         quantum = peak / kContextPeak;
         const float to_whole = kContextPeak / peak;
-        for_halves([&](std::size_t place, std::size_t lower, std::size_t upper) {
+        for_halves(n, [&](std::size_t place, std::size_t lower, std::size_t upper) {
             store(context + place, packed(rounded(*reinterpret_cast<const Floats *>(u + lower) * to_whole),
                                           rounded(*reinterpret_cast<const Floats *>(u + upper) * to_whole)));
         });
@@ -99,9 +87,9 @@ class NarrowOutputs {
         for (int i = 0; i < T; i += 2)
             weights_of_two[i / 2] =
                 Shorts(Ints{} + ((weights[k + i] & 0xffff) | (i + 1 < T ? weights[k + i + 1] << 16 : 0)));
-        for_halves([&](std::size_t place, std::size_t lower, std::size_t upper) {
+        for_halves(n, [&](std::size_t place, std::size_t lower, std::size_t upper) {
             ahead.fetch(place * sizeof(Narrow), 2 * kPairs * sizeof(Narrow));
-            const Shorts u = load(context + place), random = Shorts(rounding.draw(place / 2 % (kPad / 2))) & below;
+            const Shorts u = load(context + place), random = Shorts(rounding.draw(place)) & below;
             Ints lower_sum{}, upper_sum{};
             for (int i = 0; i < T; i += 2)
                 add_both(lower_sum, upper_sum, load_shared(rows.row[i] + place),
@@ -115,13 +103,6 @@ class NarrowOutputs {
   private:
     // Of the largest power of two that is not above x.
     static int exponent(float x) { return static_cast<int>(__builtin_bit_cast(std::uint32_t, x) >> 23) - 127; }
-
-    // Calls body(place, lower, upper) for each vector of a row, which has the features from `lower` and from `upper`
-    // on.
-    template <class Body> [[gnu::always_inline]] void for_halves(Body body) const {
-        for (std::size_t j = 0, end = n; j < end; j += kPad)
-            for (std::size_t k = 0; k < kPad / 2; k += kPairs) body(j + 2 * k, j + k, j + kPad / 2 + k);
-    }
 
     static constexpr int kContextBits = 14, kMostShift = 14;
     static constexpr float kContextPeak = 1 << kContextBits, kWeightPeak = 1 << 12;
