@@ -87,8 +87,8 @@ Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most fr
 
 gensim in `corpus_file` mode lets each of its W workers compare its own progress with the whole text: the learning rate
 falls from 0.05 to 0.05 (1 − 1/W), 0.025 with 2 workers, not to 0. posvec's falls from 0.07 to 0.15 of it, of models
-with positions to 0.1. With gensim's rates, posvec's subword model had 38.7, 62.5, 24.0, 37.9 and 55.1 in the five tests,
-below gensim in SimLex and RW, its constrained model 37.9, 67.4, 24.1, 39.6 and 57.9 (3 seeds, commit 820fd62).
+with positions to 0.1. With gensim's rates, posvec's subword model had 38.7, 62.5, 24.0, 37.9 and 55.1 in the five
+tests, below gensim in SimLex and RW, its constrained model 37.9, 67.4, 24.1, 39.6 and 57.9 (3 seeds, commit 820fd62).
 
 Made by `python benchmarks/accuracy.py TOKENIZED_TEXT DATA --seeds {arguments.seeds}` with posvec {version("posvec")}
 ({commit()}), gensim {version("gensim")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.
