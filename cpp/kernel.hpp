@@ -139,18 +139,21 @@ template <class Real> class Trainer {
     }
 
     void scatter(std::uint32_t slot) {
-        Real *owed = s.sums + slot * stride;
-        subtract(owed, s.sums_before + slot * stride, stride);
-        scale(owed, s.row_shares[slot], stride);
+        Real *sum = s.sums + slot * stride;
+        const Real *before = s.sums_before + slot * stride, share = s.row_shares[slot];
         const std::uint64_t begin = rows.begin[s.slot_word[slot]], count = rows.begin[s.slot_word[slot] + 1] - begin;
         if constexpr (can_be_narrow)
-            if (options.narrow) rounding.round(s.steps, owed, stride);
-        in_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
-            if (can_be_narrow && options.narrow)
-                add_to_narrow_rows(input_rows<Narrow, T>(rows.rows + begin + k), s.steps, stride);
-            else
-                add_to_rows(input_rows<Real, T>(rows.rows + begin + k), owed, stride);
-        });
+            if (options.narrow) {
+                rounding.round(s.steps, sum, before, share, stride);
+                in_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
+                    add_to_narrow_rows(input_rows<Narrow, T>(rows.rows + begin + k), s.steps, stride);
+                });
+                return;
+            }
+        subtract(sum, before, stride);
+        scale(sum, share, stride);
+        in_groups<kRoundings>(
+            count, [&]<int T>(std::size_t k) { add_to_rows(input_rows<Real, T>(rows.rows + begin + k), sum, stride); });
     }
 
     // While masked word t is trained, rows that are needed soon are brought near: the output rows of a masked word to

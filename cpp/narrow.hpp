@@ -132,11 +132,13 @@ class Rounding {
         for (auto &lane : lanes) lane = static_cast<std::uint32_t>(mixed(seed += kMixStep) >> 32) | 1;
     }
 
-    // kRoundings rows of n units, each of them x on average: rounded up where the fraction is above a random threshold,
-    // the thresholds of different rows lying evenly apart.
-    void round(Narrow *steps, const float *x, std::size_t n) {
+    // kRoundings rows of n units, each of them (x - before) share on average: rounded up where the fraction is above a
+    // random threshold, the thresholds of different rows lying evenly apart.
+    void round(Narrow *steps, const float *x, const float *before, float share, std::size_t n) {
+        const float to_parts = share * (kParts / kInputUnit);
         for_halves(n, [&](std::size_t place, std::size_t lower, std::size_t upper) {
-            const Ints lower_parts = parts_of_units(x + lower), upper_parts = parts_of_units(x + upper);
+            const Ints lower_parts = parts_of_units(x + lower, before + lower, to_parts);
+            const Ints upper_parts = parts_of_units(x + upper, before + upper, to_parts);
             const Shorts whole = packed(lower_parts >> 16, upper_parts >> 16);
             const Shorts fraction =
                 packed(lower_parts << 16 >> 16, upper_parts << 16 >> 16) ^ kSign;  // compared as signed
@@ -160,13 +162,15 @@ class Rounding {
 
   private:
     static constexpr Narrow kSign = -32768;
+    static constexpr float kParts = 65536;  // of a unit
 
     // Whole units in the upper 16 bits, their fraction in the lower ones.
-    static Ints parts_of_units(const float *x) {
-        Floats units = *reinterpret_cast<const Floats *>(x) * (1 / kInputUnit);
-        units = units > kMostUnits ? Floats{} + kMostUnits : units;
-        units = units < kLeastUnits ? Floats{} + kLeastUnits : units;
-        return __builtin_convertvector(units * 65536.0f, Ints);
+    static Ints parts_of_units(const float *x, const float *before, float to_parts) {
+        constexpr float most = kMostUnits * kParts, least = kLeastUnits * kParts;
+        Floats parts = (*reinterpret_cast<const Floats *>(x) - *reinterpret_cast<const Floats *>(before)) * to_parts;
+        parts = parts > most ? Floats{} + most : parts;
+        parts = parts < least ? Floats{} + least : parts;
+        return __builtin_convertvector(parts, Ints);
     }
 
     alignas(64) std::uint32_t lanes[kPad / 2];
