@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
 from posvec.corpus import open_corpus
-from posvec.encoding import EncodedCorpus, encode
+from posvec.encoding import LONGEST_STRETCH, EncodedCorpus, encode
 from posvec.training import train
 
 TINY = 50  # lines of a text that takes no time to train
@@ -71,10 +72,20 @@ class Sample:
         return self.encode(self.vocabulary)
 
     def encode(self, vocabulary: Vocabulary, tiny: bool = False) -> EncodedCorpus:
-        return encode(_opened(self.tiny if tiny else self.text), vocabulary, cache=self.folder)
+        part = encode(_opened(self.tiny if tiny else self.text), vocabulary, cache=self.folder)
+        return PartOfText(part.ids, part.lines, part.in_vocabulary, part.digest)
 
     def write(self, name: str) -> Path:
         return _copy_lines(self.corpus, self.folder / name, None, self.every)
+
+
+class PartOfText(EncodedCorpus):
+    """In stretches as long as those of a long text: a short one's are shorter, and each takes some time of its own."""
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        inner = np.searchsorted(self.lines, np.arange(LONGEST_STRETCH, self.tokens, LONGEST_STRETCH))
+        return np.unique(np.concatenate([[0], inner, [len(self)]]))
 
 
 class PosvecTrainer:

@@ -23,7 +23,7 @@ __all__ = ["CacheEntry", "EncodedCorpus", "Stretch", "cache_entries", "clear_cac
 
 # Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
 # smoothly and Ctrl-C is answered at once.
-_STRETCH = 20_000
+LONGEST_STRETCH = 20_000
 
 # Bytes of a mapped file that training may leave behind in memory before they are given back: a process must not seem to
 # grow with its text. The system keeps them as long as it has room, so that the next epoch reads no disk.
@@ -107,7 +107,7 @@ class Stretch:
 
 def stretch_targets(tokens: int) -> NDArray[np.uint64]:
     """The tokens of a corpus behind which the first line that begins is the first of a stretch."""
-    size = min(_STRETCH, max(500, tokens // 500))
+    size = min(LONGEST_STRETCH, max(500, tokens // 500))
     return np.arange(size, tokens, size, dtype=np.uint64)
 
 
