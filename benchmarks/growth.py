@@ -207,7 +207,7 @@ def plot(axis: Axis, curves: dict[str, dict[float, float]]) -> Figure:
     if axis.log or len(values) < 3:
         axes.set_xticks(values, labels=[f"{value:,g}" for value in values])
         axes.minorticks_off()
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.06 * max(value for points in curves.values() for value in points.values()))
     axes.set_xlabel(axis.label)
     axes.set_ylabel("thousand words/s")
     legend(figure, list(curves))
