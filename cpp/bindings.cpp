@@ -120,7 +120,7 @@ template <class Real> class Trainer {
             Ids<std::uint32_t> rows, Ids<float> keep, Ids<float> alias_probability, Ids<std::uint32_t> alias,
             const Options &options, const std::string &cpu)
         : input(input), output(output), positional(positional), row_begin(row_begin), rows(rows), keep(keep),
-          alias_probability(alias_probability), alias(alias), options(options), level(choose_level(cpu)) {
+          options(options), level(choose_level(cpu)) {
         const std::size_t words = output.shape(0), stride = padded(options.dim);
         require(words > 0 && words < (std::size_t(1) << 32) - 1, "output_vectors: no words, or too many");
         require(input.shape(1) == stride && output.shape(1) == stride, "vectors are not padded to a multiple of 16");
@@ -138,7 +138,11 @@ template <class Real> class Trainer {
         for (std::size_t w = 0; w < words; w++)
             require(row_begin.data()[w] < row_begin.data()[w + 1], "a word has no row");
         for (std::size_t k = 0; k < rows.shape(0); k++) require(rows.data()[k] < input.shape(0), "no such input row");
-        for (std::size_t w = 0; w < words; w++) require(alias.data()[w] < words, "no such word in the alias table");
+        negatives.reserve(words);
+        for (std::size_t w = 0; w < words; w++) {
+            require(alias.data()[w] < words, "no such word in the alias table");
+            negatives.push_back({alias_probability.data()[w], alias.data()[w]});
+        }
         require(!options.narrow || std::is_same_v<Real, float>, "narrow rows are of float32 tables");
         require(options.window > 0 && options.negative_reuse > 0 && options.threads > 0,
                 "window, negative_reuse and threads must be positive");
@@ -151,13 +155,13 @@ template <class Real> class Trainer {
             require(lines.data()[line] <= lines.data()[line + 1], "lines are not in order");
         require(lines.data()[end] <= ids.shape(0), "lines do not fit ids");
         require(lines.data()[end] - lines.data()[begin] < std::uint64_t(1) << 31, "too many tokens in one stretch");
-        const Lexicon lexicon{static_cast<std::uint32_t>(output.shape(0)), keep.data(), alias_probability.data(),
-                              alias.data()};
+        const auto words = static_cast<std::uint32_t>(output.shape(0));
+        const Lexicon lexicon{words, keep.data(), negatives.data(), level.draw_words};
         work.stretch.draw({ids.data(), lines.data()}, begin, end, lexicon, options, {validation, held_out, first_line},
                           seed);
     }
 
-    std::uint32_t negatives() const { return options.negatives; }
+    std::uint32_t negatives_per_word() const { return options.negatives; }
 
     // From pack to unpack, the memory of both tables holds narrow rows, one after the other, if the options say so. A
     // packed row is no longer than the row was, so that rows are packed from the first and unpacked from the last, in
@@ -233,8 +237,8 @@ template <class Real> class Trainer {
     Array<Real, 2> input, output, positional;
     Ids<std::uint64_t> row_begin;
     Ids<std::uint32_t> rows;
-    Ids<float> keep, alias_probability;
-    Ids<std::uint32_t> alias;
+    Ids<float> keep;
+    std::vector<AliasCell> negatives;
     Options options;
     const Level &level;
 };
@@ -308,7 +312,7 @@ template <class Real> void bind_trainer(nb::module_ &m, const char *trainer, con
                 drawn["place"] = copied(stretch.place);
                 drawn["first"] = copied(stretch.first);
                 drawn["last"] = copied(stretch.last);
-                drawn["negatives"] = copied(stretch.negatives, self.negatives());
+                drawn["negatives"] = copied(stretch.negatives, self.negatives_per_word());
                 drawn["needed"] = copied(stretch.needed);
                 return drawn;
             },

@@ -2,6 +2,7 @@
 // Only code that is inlined or lives in this level's namespace may be used here: a function shared with the plain
 // build, such as a standard container's, might be kept by the linker in the version for the newer machine.
 #include "kernel.hpp"
+#include "negatives.hpp"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -36,6 +37,6 @@ Done train(const Tables<Real> &tables, const WordRows &rows, const Draws &draws,
 #define POSVEC_NAME(x) POSVEC_STRING(x)
 
 extern const Level level;
-const Level level{POSVEC_NAME(POSVEC_LEVEL), train<float>, train<double>};
+const Level level{POSVEC_NAME(POSVEC_LEVEL), draw_words, train<float>, train<double>};
 
 }  // namespace posvec::POSVEC_LEVEL

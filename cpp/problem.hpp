@@ -24,6 +24,17 @@ constexpr std::uint32_t kMicroBatch = 8;
 }
 constexpr std::uint64_t kMixStep = 0x9e3779b97f4a7c15u;  // of the counter
 
+// Random bits as a number in 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below
+// n / 2^32.
+[[gnu::always_inline]] constexpr std::uint32_t below(std::uint64_t bits, std::uint32_t n) {
+    return static_cast<std::uint32_t>((bits >> 32) * n >> 32);
+}
+
+// Random bits as a number in [0, 1).
+[[gnu::always_inline]] constexpr float uniform_of(std::uint64_t bits) {
+    return static_cast<float>(static_cast<std::int32_t>(bits >> 40)) * 0x1p-24f;
+}
+
 struct Options {
     std::uint32_t dim = 0;             // D
     std::uint32_t positional_dim = 0;  // D'
@@ -158,8 +169,18 @@ template <class Real>
 using TrainFunction = Done (*)(const Tables<Real> &, const WordRows &, const Draws &, const Options &, double lr,
                                const Scratch<Real> &);
 
+// Walker's alias table of the negatives: draw a word, and keep it with its cell's probability, else take the other.
+struct AliasCell {
+    float probability;
+    std::uint32_t other;
+};
+
+using DrawFunction = void (*)(std::uint32_t *drawn, std::size_t count, const AliasCell *cells, std::uint32_t words,
+                              std::uint64_t state);
+
 struct Level {
     const char *name;
+    DrawFunction draw_words;
     TrainFunction<float> train_float;
     TrainFunction<double> train_double;
 };

@@ -21,16 +21,20 @@ class Random {
 
     std::uint64_t bits() { return mixed(state += kMixStep); }
 
-    float uniform() { return uniform_if(true); }  // in [0, 1)
-
-    // A new number where one is wanted, otherwise any; without a branch.
+    // In [0, 1): a new number where one is wanted, otherwise any; without a branch.
     float uniform_if(bool wanted) {
         state += wanted ? kMixStep : 0;
-        return static_cast<float>(mixed(state) >> 40) * 0x1p-24f;
+        return uniform_of(mixed(state));
     }
 
-    // In 0 .. n - 1, by multiplication rather than division (Lemire 2019); the bias is below n / 2^32.
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((bits() >> 32) * n >> 32); }
+    std::uint32_t below(std::uint32_t n) { return posvec::below(bits(), n); }
+
+    // The counter, for whoever draws `count` numbers elsewhere, at once.
+    std::uint64_t skip(std::size_t count) {
+        const std::uint64_t before = state;
+        state += count * kMixStep;
+        return before;
+    }
 
   private:
     std::uint64_t state;
@@ -45,9 +49,9 @@ struct Corpus {
 
 struct Lexicon {
     std::uint32_t words;
-    const float *keep;               // probability that an occurrence is kept
-    const float *alias_probability;  // Walker's alias table of the negatives
-    const std::uint32_t *alias;
+    const float *keep;  // probability that an occurrence is kept
+    const AliasCell *negatives;
+    DrawFunction draw_words;  // from them
 };
 
 // A share of lines is held out for validation: which ones depends on the line's number alone.
@@ -126,25 +130,22 @@ class Stretch {
         }
     }
 
-    // Negatives are drawn for a pool, and each masked word takes its own from the pool of its group: a row that came
-    // from memory is used `negative_reuse` times, by words too far apart to have anything in common. (Giving neighbours
-    // the same negatives is as fast, but costs 3 points of analogies.)
+    // Each masked word draws its own. Or negatives are drawn for a pool, and each masked word takes its own from the
+    // pool of its group: a row that came from memory is used `negative_reuse` times, by words too far apart to have
+    // anything in common. (Giving neighbours the same negatives is as fast, but costs 3 points of analogies.)
     void draw_negatives(const Lexicon &lexicon, const Options &options, Random &random) {
         negatives.resize(word.size() * options.negatives);
+        if (options.negative_reuse == 1) return draw_words(negatives, lexicon, random);
         for (std::size_t begin = 0; begin < negatives.size();) {
             const std::size_t end = std::min(negatives.size(), begin + kNegativeGroup * options.negatives);
             pool.resize(std::max<std::size_t>(options.negatives, (end - begin) / options.negative_reuse));
-            for (auto &negative : pool) {
-                const std::uint32_t cell = random.below(lexicon.words);
-                const std::uint32_t alias = lexicon.alias[cell];  // at once: which it will be cannot be foreseen
-                negative = random.uniform() < lexicon.alias_probability[cell] ? cell : alias;
-            }
-            if (options.negative_reuse == 1)
-                std::copy(pool.begin(), pool.end(), negatives.begin() + begin);
-            else
-                for (; begin < end; begin++) negatives[begin] = pool[random.below(pool.size())];
-            begin = end;
+            draw_words(pool, lexicon, random);
+            for (; begin < end; begin++) negatives[begin] = pool[random.below(pool.size())];
         }
+    }
+
+    static void draw_words(std::vector<std::uint32_t> &words, const Lexicon &lexicon, Random &random) {
+        lexicon.draw_words(words.data(), words.size(), lexicon.negatives, lexicon.words, random.skip(2 * words.size()));
     }
 
     void find_needed() {

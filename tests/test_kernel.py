@@ -81,8 +81,8 @@ class Problem:
         work = _kernel.Workspace() if self.dtype == np.float32 else _kernel.DoubleWorkspace()
         return self.trainer(cpu).train(work, self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
 
-    def draws(self, seed=7):
-        drawn = self.trainer().draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
+    def draws(self, seed=7, cpu=""):
+        drawn = self.trainer(cpu).draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
         return reference.Draws(**drawn)
 
     def parameters(self):
@@ -405,6 +405,31 @@ def test_arrays_that_do_not_fit_are_refused(change):
         problem.positional = problem.positional[:2]
     with pytest.raises(ValueError, match=r"[a-z]"):
         problem.train()
+
+
+@pytest.mark.parametrize("level", _kernel.cpu_levels())
+def test_negatives_are_those_of_the_alias_table_one_by_one_at_every_level(level):
+    problem = Problem(words=1000)
+    problem.keep[:] = 1  # no number is drawn for words that are kept anyway
+    problem.ids, problem.lines = np.zeros(777, np.uint32), np.array([0, 777], np.uint64)
+    state = _mixed(7) + 777 * _STEP  # after the seed and a number for each window
+    expected = []
+    for _ in range(777 * 5):
+        word = (_mixed(state + _STEP) >> 32) * 1000 >> 32
+        stays = (_mixed(state + 2 * _STEP) >> 40) * 2**-24 < problem.alias_probability[word]
+        expected.append(word if stays else int(problem.alias[word]))
+        state += 2 * _STEP
+    assert problem.draws(cpu=level).negatives.ravel().tolist() == expected
+
+
+_STEP = 0x9E3779B97F4A7C15
+
+
+def _mixed(x):
+    """SplitMix64's mix of the bits of a counter."""
+    x = (x ^ (x & (2**64 - 1)) >> 30) * 0xBF58476D1CE4E5B9 & (2**64 - 1)
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & (2**64 - 1)
+    return x ^ x >> 31
 
 
 def test_reused_negatives_follow_the_same_distribution_and_neighbours_do_not_share_them():

@@ -106,7 +106,7 @@ class TrainingConfig:
         "vectors in training; fixed16: faster, in steps of 1/2048 to 16, of output vectors 1/8192 to 4",
     )
     negative_reuse: int = setting(
-        4, "how many masked words one draw of a negative serves; more is faster and a little less accurate"
+        1, "how many masked words one draw of a negative serves; 4: a little faster, and a little less accurate"
     )
     seed: int = setting(1, "seed of every random draw")
     threads: int = setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
