@@ -113,11 +113,7 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
     words = known[random.random(len(known)) < vocabulary.keep_probabilities()[known]]
     kept, words = len(words) / len(ids), words[:TOKENS]
     entering = ~at_hand(words, 2 * config.model.window + MICRO_BATCH)
-    draws = config.training.negatives / config.training.negative_reuse
-    drawn = np.diff(np.floor(np.arange(len(words) + 1) * draws)).astype(int)  # for each word: 2, 3, 2, 3 ...
-    negatives = np.split(
-        random.choice(len(vocabulary), drawn.sum(), p=vocabulary.negative_weights()), drawn.cumsum()[:-1]
-    )
+    negatives = random.choice(len(vocabulary), (len(words), config.training.negatives), p=vocabulary.negative_weights())
     begin, rows, outputs = base.rows.row_begin, base.rows.rows, base.rows.table_rows
     order: list[np.ndarray] = []
     input_rows = 0
@@ -128,7 +124,7 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
         order.append(outputs + np.append(others, word))
     number_bytes = 2 if kernel_options(config).narrow else 4
     return Moved(
-        np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + draws, kept,
+        np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + config.training.negatives, kept,
         number_bytes * padded(config.model.dim),
     )  # fmt: skip
 
@@ -174,10 +170,10 @@ in which two threads had a core each before and after (machine.py), and of all {
 ## What training must move
 
 A word's input rows are read when it comes near a masked word and written when it goes, unless it is near already
-(within the window of 2c words and the micro-batch of {MICRO_BATCH}). A masked word's own output row is read and
-written, and a negative's, which serves {make_config().training.negative_reuse} masked words, as if it stayed in the
-cache meanwhile. Positional vectors never leave the cache. Features take 2 bytes each. So a masked word moves at
-least 2 × (input rows + output rows) × their bytes, and a word of the text that times the share of words that are kept:
+(within the window of 2c words and the micro-batch of {MICRO_BATCH}). A masked word's output row and those of its
+negatives are read and written. Positional vectors never leave the cache. Features take 2 bytes each. So a masked word
+moves at least 2 × (input rows + output rows) × their bytes, and a word of the text that times the share of words that
+are kept:
 
 {needs(moved)}
 
