@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
@@ -82,10 +81,9 @@ class Sample:
 class PartOfText(EncodedCorpus):
     """In stretches as long as those of a long text: a short one's are shorter, and each takes some time of its own."""
 
-    @cached_property
-    def _starts(self) -> NDArray[np.int64]:
-        inner = np.searchsorted(self.lines, np.arange(LONGEST_STRETCH, self.tokens, LONGEST_STRETCH))
-        return np.unique(np.concatenate([[0], inner, [len(self)]]))
+    @property
+    def stretch_length(self) -> int:
+        return LONGEST_STRETCH
 
 
 class PosvecTrainer:

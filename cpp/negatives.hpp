@@ -13,7 +13,7 @@ inline void draw_words(std::uint32_t *drawn, std::size_t count, const AliasCell 
     constexpr std::size_t block = 256;
     std::uint32_t own[block];
     float uniform[block];
-    for (; count > 0;) {
+    while (count > 0) {
         const std::size_t size = count < block ? count : block;
         for (std::size_t k = 0; k < size; k++) {
             own[k] = below(mixed(state + (2 * k + 1) * kMixStep), words);

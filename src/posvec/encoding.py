@@ -73,10 +73,15 @@ class EncodedCorpus:
         _leave_behind(self.lines, before, begin)
         return Stretch(self.ids, self.lines, begin, end, int(self.lines[begin]))
 
+    @property
+    def stretch_length(self) -> int:
+        """Tokens of a stretch, or the rest of a line more."""
+        return stretch_length(self.tokens)
+
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
         """The lines at which stretches begin, and the number of lines."""
-        inner = np.searchsorted(self.lines, stretch_targets(self.tokens))
+        inner = np.searchsorted(self.lines, stretch_targets(self.tokens, self.stretch_length))
         return np.unique(np.concatenate([[0], inner, [len(self)]]))
 
 
@@ -105,10 +110,14 @@ class Stretch:
     """The number in the corpus of the first line at hand."""
 
 
-def stretch_targets(tokens: int) -> NDArray[np.uint64]:
+def stretch_length(tokens: int) -> int:
+    """Tokens of a stretch of a corpus."""
+    return min(LONGEST_STRETCH, max(500, tokens // 500))
+
+
+def stretch_targets(tokens: int, length: int) -> NDArray[np.uint64]:
     """The tokens of a corpus behind which the first line that begins is the first of a stretch."""
-    size = min(LONGEST_STRETCH, max(500, tokens // 500))
-    return np.arange(size, tokens, size, dtype=np.uint64)
+    return np.arange(length, tokens, length, dtype=np.uint64)
 
 
 def cut_lines(lengths: NDArray[np.uint64]) -> NDArray[np.uint64]:

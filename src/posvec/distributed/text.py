@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
 from posvec.corpus import Corpus, Piece, Progress, piece_chunks
-from posvec.encoding import Stretch, cut_lines, encoded_digest, stretch_targets
+from posvec.encoding import Stretch, cut_lines, encoded_digest, stretch_length, stretch_targets
 from posvec.errors import CorpusError
 from posvec.extras import need
 from posvec.tokenizers import get_tokenizer
@@ -61,7 +61,8 @@ def encode(corpus: Corpus, vocabulary: Vocabulary, parallel: int, progress: Prog
         raise CorpusError(f"there is no word in {corpus.name}; give a text that has words")
     shards, sizes = [encoded[i][1] for i in filled], sizes[filled]
     first_tokens, first_lines = (np.concatenate([[0], np.cumsum(column)]) for column in sizes.T[:2])
-    targets = stretch_targets(int(first_tokens[-1])).astype(np.int64)
+    tokens = int(first_tokens[-1])
+    targets = stretch_targets(tokens, stretch_length(tokens)).astype(np.int64)
     finding = ray.remote(_find_starts)
     starts = ray.get(
         [
