@@ -12,7 +12,7 @@ EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub l
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder [TEXT=raw-text], see benchmarks/README.md)
 DATA ?= $(error make bench needs DATA=folder, see benchmarks/README.md)
 TEXT ?= $(CORPUS)
-SOURCES := $(wildcard cpp/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard cpp/*/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
 
 PINS := requirements/ci.txt
 
@@ -36,12 +36,12 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror cpp/* benchmarks/*.cpp
+	$(BIN)/clang-format --dry-run --Werror cpp/*/* benchmarks/*.cpp
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/* benchmarks/*.cpp
+	$(BIN)/clang-format -i cpp/*/* benchmarks/*.cpp
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/startup.py

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "python.hpp"
-#include "vector_files.hpp"
+#include "text/vector_files.hpp"
 
 using namespace posvec;
 

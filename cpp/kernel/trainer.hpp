@@ -30,10 +30,10 @@
 #include <cmath>
 #include <type_traits>
 
-#include "narrow.hpp"
-#include "narrow_outputs.hpp"
+#include "fixed16.hpp"
+#include "fixed16_outputs.hpp"
 #include "problem.hpp"
-#include "shared_table.hpp"
+#include "row_copies.hpp"
 #include "simd.hpp"
 
 namespace posvec::POSVEC_LEVEL {

@@ -11,7 +11,7 @@
 // 16 bits allow. No sum can overflow, whatever the rows hold.
 #pragma once
 
-#include "narrow.hpp"
+#include "fixed16.hpp"
 
 namespace posvec::POSVEC_LEVEL {
 

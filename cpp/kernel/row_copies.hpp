@@ -6,7 +6,7 @@
 // Updates of other threads are seen that much later, and fewer get lost.
 #pragma once
 
-#include "narrow.hpp"
+#include "fixed16.hpp"
 #include "simd.hpp"
 
 namespace posvec::POSVEC_LEVEL {

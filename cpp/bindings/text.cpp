@@ -12,9 +12,9 @@
 #include <tuple>
 
 #include "python.hpp"
-#include "subwords.hpp"
-#include "text.hpp"
-#include "words.hpp"
+#include "text/subwords.hpp"
+#include "text/text.hpp"
+#include "text/words.hpp"
 
 namespace nb = nanobind;
 using namespace posvec;

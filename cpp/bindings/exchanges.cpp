@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "problem.hpp"
+#include "kernel/problem.hpp"
 #include "python.hpp"
 
 using namespace posvec;

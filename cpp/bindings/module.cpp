@@ -11,10 +11,10 @@
 #include <memory>
 #include <new>
 
-#include "levels.hpp"
+#include "kernel/levels.hpp"
 #include "python.hpp"
-#include "quantization.hpp"
-#include "sampling.hpp"
+#include "kernel/quantization.hpp"
+#include "kernel/sampling.hpp"
 
 using namespace posvec;
 

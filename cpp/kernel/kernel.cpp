@@ -1,7 +1,7 @@
 // kernel.hpp compiled for one instruction-set level, POSVEC_LEVEL (see CMakeLists.txt).
 // Only code that is inlined or lives in this level's namespace may be used here: a function shared with the plain
 // build, such as a standard container's, might be kept by the linker in the version for the newer machine.
-#include "kernel.hpp"
+#include "trainer.hpp"
 #include "negatives.hpp"
 
 #if defined(__SSE__)
