@@ -12,7 +12,7 @@ EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub l
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder [TEXT=raw-text], see benchmarks/README.md)
 DATA ?= $(error make bench needs DATA=folder, see benchmarks/README.md)
 TEXT ?= $(CORPUS)
-SOURCES := $(wildcard cpp/*/* src/posvec/*.py src/posvec/*/*.py src/posvec/*.pyi src/posvec/explorer/static/*) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard cpp/*/* src/posvec/*.py src/posvec/*.pyi src/posvec/*/* src/posvec/*/*/*) CMakeLists.txt pyproject.toml
 
 PINS := requirements/ci.txt
 
@@ -27,7 +27,7 @@ test-browser: $(VENV)/.test
 	command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		{ $(SUDO) apt-get update && $(SUDO) apt-get install -y --no-install-recommends chromium; } || \
 		$(BIN)/python -m playwright install --with-deps chromium
-	POSVEC_BROWSER=1 $(BIN)/python -m pytest tests/test_explorer_browser.py
+	POSVEC_BROWSER=1 $(BIN)/python -m pytest tests/explorer/test_explorer_browser.py
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from posvec.compression import CompressionResult, compress_model
+from posvec.evaluation.compression import CompressionResult, compress_model
 from reporting import RESULTS, commit, cpu
 
 WAYS: dict[str, dict[str, Any]] = {

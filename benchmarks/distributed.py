@@ -208,7 +208,7 @@ machine at times gives both CPUs one core between them; “two cores” leaves o
 ## Accuracy
 
 The whole text, mean over {seeds} seeds (lowest–highest). 1 worker learns what one process learns, up to rounding
-(tests/test_distributed.py). 4 workers share 2 cores. The vocabulary had {vocabularies}
+(tests/distributed/test_distributed.py). 4 workers share 2 cores. The vocabulary had {vocabularies}
 words in every run. Of 2 workers, one was killed by its process id halfway in each of the runs of the last line.
 
 {accuracies(trained)}

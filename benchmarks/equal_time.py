@@ -21,10 +21,10 @@ from accuracy import MEASURES, run
 from contestant import THREADS, accuracy, lookup_in
 from posvec import Model, StopTraining, make_config
 from posvec.config import TextConfig
-from posvec.corpus import open_corpus
-from posvec.encoding import encode
-from posvec.reports import Progress
-from posvec.training import train
+from posvec.corpus.encoding import encode
+from posvec.corpus.sources import open_corpus
+from posvec.storage.records import Progress
+from posvec.training.loop import train
 from reporting import RESULTS, made_by, table, write
 from runs import keep_run, read_runs
 from trainers import PosvecTrainer, Sample

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
-from posvec.corpus import open_corpus
+from posvec.corpus.sources import open_corpus
 from posvec.plots.style import legend, line, new_axes, save, styled
 from reporting import RESULTS, made_by, table, write
 from trainers import PosvecTrainer, Sample

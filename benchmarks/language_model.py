@@ -21,13 +21,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posvec.evaluation.language_model.batches import Columns
-from posvec.evaluation.language_model.config import LanguageModelConfig
-from posvec.evaluation.language_model.data import Texts
-from posvec.evaluation.language_model.lookup import Coverage
-from posvec.evaluation.language_model.network import Network
-from posvec.evaluation.language_model.report import LanguageModelReport
-from posvec.evaluation.language_model.training import Training
+from posvec.language_model.batches import Columns
+from posvec.language_model.config import LanguageModelConfig
+from posvec.language_model.data import Texts
+from posvec.language_model.lookup import Coverage
+from posvec.language_model.network import Network
+from posvec.language_model.report import LanguageModelReport
+from posvec.language_model.training import Training
 from reporting import RESULTS, commit, cpu
 
 DIM, BATCH, STEPS = 300, 40, 35

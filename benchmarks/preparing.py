@@ -25,8 +25,8 @@ from gensim.models import Word2Vec
 from machine import OWN_CORES, probed
 from posvec import Vocabulary
 from posvec.config import TextConfig
-from posvec.corpus import open_corpus
-from posvec.encoding import encode
+from posvec.corpus.encoding import encode
+from posvec.corpus.sources import open_corpus
 from reporting import RESULTS, made_by, spread, table, write
 
 GOAL = 10

@@ -20,8 +20,8 @@ import numpy as np
 
 from machine import OWN_CORES, probed
 from posvec import Config, Model, make_config
-from posvec.stretches import kernel_options
-from posvec.tables import padded
+from posvec.system.arrays import padded
+from posvec.training.stretches import kernel_options
 from reporting import HERE, RESULTS, made_by, spread, table, write
 from trainers import PosvecTrainer, Sample
 

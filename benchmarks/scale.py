@@ -15,8 +15,8 @@ from pathlib import Path
 import posvec
 from posvec.distributed.options import Options
 from posvec.distributed.plan import make_plan
-from posvec.pipeline import open_source, prepare
-from posvec.stretches import Stretches, Tables
+from posvec.training.pipeline import open_source, prepare
+from posvec.training.stretches import Stretches, Tables
 from reporting import table
 
 STRETCH = 20_000

@@ -19,9 +19,9 @@ import numpy as np
 
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
-from posvec.corpus import open_corpus
-from posvec.encoding import LONGEST_STRETCH, EncodedCorpus, encode
-from posvec.training import train
+from posvec.corpus.encoding import LONGEST_STRETCH, EncodedCorpus, encode
+from posvec.corpus.sources import open_corpus
+from posvec.training.loop import train
 
 TINY = 50  # lines of a text that takes no time to train
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 import posvec
-from posvec.display import make_display
+from posvec.training.display import make_display
 
 WORDS = ["list", "function", "returns", "file", "integer", "error"]
 SENTENCES = [

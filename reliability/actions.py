@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from posvec.atomic import TEMPORARY
-from posvec.cache import read_meta
-from posvec.catalogue import CATALOGUE, Download, Entry, Layout
 from posvec.cli import main
-from posvec.datasets import fetch_entry, fetched_path
+from posvec.corpus.cache import read_meta
+from posvec.datasets.catalogue import CATALOGUE, Download, Entry, Layout
+from posvec.datasets.library import fetch_entry, fetched_path
 from posvec.formats import convert
 from posvec.model import Model
-from posvec.pipeline import open_source, prepare
 from posvec.presets import make_config
-from posvec.storage import check_output
+from posvec.storage.folders import check_output
+from posvec.system.atomic import TEMPORARY
+from posvec.training.pipeline import open_source, prepare
 
 SETTINGS = {"dim": 20, "window": 3, "buckets": 1000, "min_count": 1, "sample": 0.0, "negatives": 2, "threads": 1}
 
@@ -276,7 +276,7 @@ class Fetch(Action):
 class Search(Action):
     """posvec search, which goes on with its study."""
 
-    needs = ("optuna.samplers", "optuna.storages.journal", "sqlalchemy.exc", "posvec.search")
+    needs = ("optuna.samplers", "optuna.storages.journal", "sqlalchemy.exc", "posvec.tuning.search")
     trials = 3
 
     def command(self) -> object:
@@ -287,7 +287,7 @@ class Search(Action):
 
     def state(self) -> str:
         from posvec.errors import PosvecError
-        from posvec.study import load_study
+        from posvec.tuning.study import load_study
 
         if (self.output / "best.json").exists():
             json.loads((self.output / "best.json").read_text())
@@ -300,7 +300,7 @@ class Search(Action):
         return "new" if done == self.trials else "begun"
 
     def result(self) -> object:
-        from posvec.study import load_study
+        from posvec.tuning.study import load_study
 
         found = load_study(self.output)
         best = json.loads((self.output / "best.json").read_text())
@@ -346,13 +346,13 @@ class Reproduce(Action):
 class LanguageModel(Action):
     """posvec lm train, and posvec lm resume if there is a checkpoint."""
 
-    needs = ("torch", "posvec.evaluation.language_model.running", "posvec.evaluation.language_model.training")
+    needs = ("torch", "posvec.language_model.running", "posvec.language_model.training")
 
     def command(self) -> object:
         return self._train()
 
     def state(self) -> str:
-        from posvec.evaluation.language_model.storage import load_saved
+        from posvec.language_model.storage import load_saved
 
         if not (self.output / "config.json").exists():
             check_output(self.output)
@@ -363,7 +363,7 @@ class LanguageModel(Action):
         return posvec("lm", "resume", self.output, "-q") if state == "begun" else self._train("--overwrite")
 
     def result(self) -> object:
-        from posvec.evaluation.language_model.storage import load_saved
+        from posvec.language_model.storage import load_saved
 
         return {name: digest(tensor.numpy().tobytes()) for name, tensor in load_saved(self.output).weights.items()}
 

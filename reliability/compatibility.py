@@ -1,6 +1,6 @@
 """Every Python that posvec supports and that this machine has, with the oldest and the newest packages that it allows.
 
-    python reliability/compatibility.py [3.10 ...] [--tests tests/test_golden.py ...] [--build-type Release] [--jobs 1]
+    python reliability/compatibility.py [3.10 ...] [--tests tests/storage/test_golden.py ...] [--build-type Release] [--jobs 1]
 
 For each Python, posvec is built once (in build/compatibility) and installed beside the oldest versions of its base
 dependencies that there are wheels of, as pyproject.toml bounds them, and beside the newest; then tests run that need no
@@ -26,9 +26,18 @@ from reporting import commit, cpu, table, write
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 FOLDER = ROOT / "build" / "compatibility"
-NAMES = "golden kernel tensors storage vocabulary training model queries formats text cli"
-NEEDS_EXTRAS = "tests/test_cli.py::test_every_public_name_can_be_imported"
-BASE = [f"tests/test_{name}.py" for name in NAMES.split()]
+NEEDS_EXTRAS = "tests/cli/test_cli.py::test_every_public_name_can_be_imported"
+BASE = [
+    "tests/storage",
+    "tests/kernel",
+    "tests/test_vocabulary.py",
+    "tests/training/test_loop.py",
+    "tests/test_model.py",
+    "tests/query/test_queries.py",
+    "tests/formats/test_formats.py",
+    "tests/corpus/test_tokenizers.py",
+    "tests/cli/test_cli.py",
+]
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from actions import ACTIONS, Action, Fault, Inputs, missing, serving
 from killing import NEVER, Ended, Moment, run
-from posvec.atomic import TEMPORARY
+from posvec.system.atomic import TEMPORARY
 
 HERE = Path(__file__).parent
 RUNS = {"search": 30, "reproduce": 12, "lm": 6}  # at most: they take longer

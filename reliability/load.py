@@ -32,7 +32,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 import posvec
-from posvec.reports import Progress
+from posvec.storage.records import Progress
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
@@ -120,7 +120,7 @@ def train_for(arguments: argparse.Namespace) -> int:
             while time.monotonic() < end:
                 watch.begin(words)
                 rounds.append(train_once(words, Path(folder, "model"), end, watch))
-                posvec.encoding.clear_cache()
+                posvec.corpus.encoding.clear_cache()
                 words += words // 2
                 write(RESULTS / "load-training.md", training_report(arguments, watch.minutes, rounds))
     finally:

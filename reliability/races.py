@@ -12,7 +12,7 @@ import threading
 import numpy as np
 
 from posvec import _kernel
-from posvec.tables import kernel_view, padded_table
+from posvec.system.arrays import kernel_view, padded_table
 
 WORDS, DIM, LINES, LENGTH = 50, 16, 1000, 20
 

@@ -21,13 +21,13 @@ from building import BUILD, ROOT, build, runtime
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 # All but what starts others' programs, Ray and a browser, which do not run beneath a sanitizer. What the kernel does
 # for Ray is in test_exchanges.py, and what the explorer answers in test_explorer.py.
-WHOLE = ["tests", "--ignore=tests/test_distributed.py", "--ignore=tests/test_explorer_browser.py"]
+WHOLE = ["tests", "--ignore=tests/distributed/test_distributed.py", "--ignore=tests/explorer/test_explorer_browser.py"]
 THREADED = [
-    "tests/test_kernel.py",
-    "tests/test_narrow.py",
-    "tests/test_encoding.py",
+    "tests/kernel/test_kernel.py",
+    "tests/kernel/test_fixed16.py",
+    "tests/corpus/test_encoding.py",
     "tests/test_vocabulary.py",
-    "tests/test_training.py",
+    "tests/training/test_loop.py",
 ]
 
 

@@ -30,12 +30,15 @@ import numpy as np
 import zstandard
 
 import posvec
-from posvec import Model, PosvecError, Vocabulary, WordVectors, archives, corpus, files, wikipedia, wikitext
+from posvec import Model, PosvecError, Vocabulary, WordVectors
 from posvec._kernel import WordCounter, WordIds, find_invalid_utf8, ngram_buckets, ngrams
-from posvec.compression import compress
+from posvec.corpus import sources as corpus
+from posvec.corpus.tokenizers import get_tokenizer
+from posvec.datasets import archives, wikipedia, wikitext
+from posvec.evaluation.compression import compress
 from posvec.evaluation.questions import is_pair_file, read_pairs, read_questions
 from posvec.formats import load, write
-from posvec.tokenizers import get_tokenizer
+from posvec.system import files
 
 MEMORY = (16 << 20, 300)
 """What reading an input may take: so many bytes, and so many for each of its own."""

@@ -91,7 +91,7 @@ def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def lm_model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved model whose vectors language models are trained on."""
-    from posvec.pipeline import train
+    from posvec.training.pipeline import train
 
     path = tmp_path_factory.mktemp("model") / "vectors"
     train(corpus, "constrained", **small, output=path)
@@ -110,7 +110,7 @@ def lm_data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Two saved models, constrained and subword, that know the words of the explorer's first pages."""
-    from posvec.pipeline import train
+    from posvec.training.pipeline import train
 
     draw = random.Random(3)
     animals = ["unlike", "dogs", "cats", "mew", "bark", "fruit", "flies", "like", "cat", "dog"]

@@ -12,7 +12,7 @@ import pytest
 import posvec
 from posvec import Model, ModelError, PosvecError
 from posvec.presets import MODELS
-from posvec.tables import is_padded
+from posvec.system.arrays import is_padded
 
 MEW, BARK = "unlike dogs cats [MASK]", "unlike cats dogs [MASK]"
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
@@ -256,7 +256,7 @@ def test_a_model_cannot_change_its_shape_when_it_grows(trained, setting):
 
 
 def trained_vocabulary(lines, small):
-    from posvec.corpus import open_corpus
+    from posvec.corpus.sources import open_corpus
     from posvec.vocabulary import Vocabulary
 
     return Vocabulary.count(open_corpus(iter(lines)), posvec.make_config("general", **small).vocabulary)

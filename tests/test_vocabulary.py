@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from posvec import _kernel
 from posvec.config import VocabularyConfig
-from posvec.corpus import open_corpus
+from posvec.corpus.sources import open_corpus
+from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError, ModelError
-from posvec.tokenizers import get_tokenizer
 from posvec.vocabulary import Vocabulary
 
 ALL = VocabularyConfig(min_count=1)
@@ -38,7 +38,7 @@ def pairs(vocabulary: Vocabulary) -> list[tuple[str, int]]:
 def test_counts_are_those_of_a_counter_whatever_the_number_of_threads(
     tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("posvec.files.BLOCK", 10_000)
+    monkeypatch.setattr("posvec.system.files.BLOCK", 10_000)
     draw = random.Random(1)
     # Short and long words, more of them than a new table has room for, and some that differ in the last byte only.
     words = [f"{'слово' * (i % 7)}{i:x}" for i in range(5000)] + ["x" * 16, "x" * 17, "x" * 32, "x" * 31 + "y"]
@@ -94,7 +94,7 @@ def test_a_corpus_without_a_frequent_word_is_refused_with_the_figures() -> None:
 
 
 def test_an_error_while_counting_with_one_thread_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("posvec.files.BLOCK", 10)
+    monkeypatch.setattr("posvec.system.files.BLOCK", 10)
     (tmp_path / "text").write_bytes(b"fine line\n" * 50 + b"\xff\n" + b"fine line\n" * 50)
     with pytest.raises(CorpusError, match="line 51"):
         Vocabulary.count(open_corpus(tmp_path / "text"), threads=1)

@@ -28,7 +28,7 @@ void check_text(std::string_view text, Tokenizer &tokenizer) {
     if (!tokenizer.needs_casing(check)) return;
     // Made only now: few texts have a capital sigma, and the table takes a moment.
     nb::gil_scoped_acquire gil;
-    const nb::object tables = nb::module_::import_("posvec.tokenizers").attr("casing")();
+    const nb::object tables = nb::module_::import_("posvec.corpus.tokenizers").attr("casing")();
     const auto [cased, ignorable] = nb::cast<std::pair<nb::bytes, nb::bytes>>(tables);
     tokenizer.set_casing(
         std::make_unique<const Casing>(Casing{CodePointSet(view(cased)), CodePointSet(view(ignorable))}));
@@ -241,7 +241,7 @@ void bind_text(nb::module_ &m) {
     using namespace nb::literals;
 
     nb::class_<Tokenizer>(m, "Tokenizer",
-                          "Cuts text into tokens as the tables over code points say; see posvec.tokenizers.")
+                          "Cuts text into tokens as the tables over code points say; see posvec.corpus.tokenizers.")
         .def(
             "__init__",
             [](Tokenizer *self, const nb::bytes &token_bits, const LowerMap &lower) {

@@ -25,20 +25,20 @@ _PUBLIC = {
     "Model": "posvec.model",
     "ModelError": "posvec.errors",
     "PosvecError": "posvec.errors",
-    "PosvecVectorizer": "posvec.vectorizer",
-    "StopTraining": "posvec.training",
+    "PosvecVectorizer": "posvec.interop.sklearn",
+    "StopTraining": "posvec.training.loop",
     "TrainingError": "posvec.errors",
-    "TrainingReport": "posvec.reports",
+    "TrainingReport": "posvec.storage.records",
     "UnknownWordError": "posvec.errors",
     "Vocabulary": "posvec.vocabulary",
     "WordVectors": "posvec.vectors",
     "convert": "posvec.formats",
-    "dataset_path": "posvec.datasets",
-    "load": "posvec.pipeline",
+    "dataset_path": "posvec.datasets.library",
+    "load": "posvec.training.pipeline",
     "load_vectors": "posvec.formats",
     "make_config": "posvec.presets",
-    "resume": "posvec.pipeline",
-    "train": "posvec.pipeline",
+    "resume": "posvec.training.pipeline",
+    "train": "posvec.training.pipeline",
 }
 __all__ = [
     "Config",
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from posvec.config import Config
-    from posvec.datasets import dataset_path
+    from posvec.datasets.library import dataset_path
     from posvec.errors import (
         ConfigError,
         CorpusError,
@@ -79,12 +79,12 @@ if TYPE_CHECKING:
         UnknownWordError,
     )
     from posvec.formats import convert, load_vectors
+    from posvec.interop.sklearn import PosvecVectorizer
     from posvec.model import Model
-    from posvec.pipeline import load, resume, train
     from posvec.presets import make_config
-    from posvec.reports import TrainingReport
-    from posvec.training import StopTraining
-    from posvec.vectorizer import PosvecVectorizer
+    from posvec.storage.records import TrainingReport
+    from posvec.training.loop import StopTraining
+    from posvec.training.pipeline import load, resume, train
     from posvec.vectors import WordVectors
     from posvec.vocabulary import Vocabulary
 

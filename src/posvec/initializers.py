@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import ConfigError
-from posvec.parallel import map_in_order
+from posvec.system.threads import map_in_order
 
 Sampler = Callable[[np.random.Generator, "tuple[int, int]"], NDArray[np.float32]]
 

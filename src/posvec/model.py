@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.config import Config
+from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
-from posvec.neighbors import best
-from posvec.quantization import Compression, Table
-from posvec.reports import TrainingReport, TrainingState
-from posvec.storage import Folder
+from posvec.query.neighbors import best
+from posvec.storage.folders import Folder
+from posvec.storage.quantization import Compression, Table
+from posvec.storage.records import TrainingReport, TrainingState
 from posvec.subwords import SubwordRows, build_rows
-from posvec.tables import is_padded, padded_table
-from posvec.tokenizers import get_tokenizer
+from posvec.system.arrays import is_padded, padded_table
 from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
 
@@ -80,7 +80,7 @@ class Model:
         self.origin = origin
         """The folder that the model was loaded from, if it was; its tables are those of the files, then."""
         self.compression = compression
-        """How the model was made smaller, if it was: see :mod:`posvec.compression`."""
+        """How the model was made smaller, if it was: see :mod:`posvec.evaluation.compression`."""
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
@@ -186,7 +186,7 @@ class Model:
         return weighted
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> Floats:
-        """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.sentences`."""
+        """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.query.sentences`."""
         vector: Floats = self.sentence_vectors([sentence], method, a)[0]
         return vector
 
@@ -198,7 +198,7 @@ class Model:
         remove_component: bool = False,
     ) -> Floats:
         """The vectors of many sentences, (n, D); without what they have in common, if ``remove_component``."""
-        from posvec.sentences import sentence_vectors
+        from posvec.query.sentences import sentence_vectors
 
         return sentence_vectors(self, sentences, method, a, remove_component)
 
@@ -311,14 +311,14 @@ class Model:
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Save as a folder: config.json, vocabulary.txt and model.safetensors, replaced as one or not at all."""
-        from posvec.model_files import save_model
+        from posvec.storage.model_files import save_model
 
         save_model(self, path, overwrite)
 
     @staticmethod
     def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
         """Open a saved model. The tables are mapped from the file, not read; ``verify`` checks every byte of them."""
-        from posvec.model_files import load_model
+        from posvec.storage.model_files import load_model
 
         return load_model(path, verify)
 

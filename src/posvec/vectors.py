@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import SubwordConfig
-from posvec.corpus import Progress
+from posvec.corpus.sources import Progress
 from posvec.errors import PosvecError, UnknownWordError
-from posvec.items import unit, units
-from posvec.neighbors import Neighbor, best
-from posvec.parallel import map_in_order
-from posvec.quantization import Table
-from posvec.queries import Queries
-from posvec.storage import Folder
+from posvec.query.neighbors import Neighbor, best
+from posvec.query.operands import unit, units
+from posvec.query.queries import Queries
+from posvec.storage.folders import Folder
+from posvec.storage.quantization import Table
 from posvec.subwords import SubwordRows, build_rows, subwords
+from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from posvec.ann import NeighborIndex
+    from posvec.query.approximate import NeighborIndex
 
 __all__ = ["Neighbor", "Part", "WordVectors", "best"]
 
@@ -205,13 +205,13 @@ class WordVectors(Queries):
         More ``connectivity`` (links of each word) and ``effort`` (candidates looked at) find more of the true
         neighbours, and take longer. ``index.save()`` puts it beside the saved model that the vectors come from.
         """
-        from posvec.ann import NeighborIndex
+        from posvec.query.approximate import NeighborIndex
 
         return NeighborIndex.build(self, connectivity, effort, threads, progress)
 
     def open_index(self) -> NeighborIndex:
         """The index that was saved beside the model that these vectors come from, mapped from its file, not read."""
-        from posvec.ann import NeighborIndex
+        from posvec.query.approximate import NeighborIndex
 
         return NeighborIndex.open(self)
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
-from posvec.atomic import replacing
-from posvec.cache import cache_folder, digest_of, new_entry, publish, read_meta
 from posvec.config import Config, VocabularyConfig
-from posvec.corpus import Corpus, Progress
+from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_meta
+from posvec.corpus.sources import Corpus, Progress
+from posvec.corpus.tokenizers import get_tokenizer, tokenizer_version
 from posvec.errors import CorpusError, ModelError
-from posvec.parallel import map_in_order, thread_count
-from posvec.tokenizers import get_tokenizer, tokenizer_version
+from posvec.system.atomic import replacing
+from posvec.system.threads import map_in_order, thread_count
 
 _FORMAT = "posvec vocabulary"
 _VERSION = 1

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import posvec
-from posvec.compression import compress_model
+from posvec.evaluation.compression import compress_model
 from posvec.formats import FORMATS, load, write
 from posvec.presets import MODELS
-from posvec.quantization import CODED
+from posvec.storage.quantization import CODED
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from posvec.addresses import is_address
 from posvec.errors import ConfigError, PosvecError
-from posvec.printing import make_console
+from posvec.system.console import make_console
+from posvec.system.remote import is_address
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,7 +129,7 @@ def model_name(path: Path) -> str:
 @contextmanager
 def displayed(quiet: bool) -> Iterator[tuple[Any, Console]]:
     """The display of long work, and the console that it writes to: standard error, results go to standard output."""
-    from posvec.display import make_display
+    from posvec.training.display import make_display
 
     console = make_console(stderr=True)
     if quiet:
@@ -160,8 +160,8 @@ def trained_on_display(quiet: bool, output: Path | str, resumed: tuple[str, str]
 
 def sources(corpus: tuple[str, ...]) -> list[str | Path]:
     """What was named on the command line, each known to be there or to be fetched."""
-    from posvec.datasets import DATASETS, check_corpus, is_fetchable
-    from posvec.files import find_files
+    from posvec.datasets.library import DATASETS, check_corpus, is_fetchable
+    from posvec.system.files import find_files
 
     for name in corpus:
         if is_fetchable(name) and not Path(name).exists():
@@ -172,7 +172,7 @@ def sources(corpus: tuple[str, ...]) -> list[str | Path]:
 
 
 def _is_resumable(output: Path | str, key: str) -> bool:
-    from posvec.storage import load_folder
+    from posvec.storage.folders import load_folder
 
     try:
         return load_folder(output).config.get(key) is not None

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from posvec.cli.arguments import displayed, json_option, model_argument
-from posvec.printing import make_console
+from posvec.system.console import make_console
 
 _PATH = click.Path(path_type=Path)
 
@@ -18,7 +18,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("target", metavar="OUT", type=_PATH)
 @click.option(
     "--method",
-    # The names of posvec.compression.METHODS, which is not imported before it is needed.
+    # The names of posvec.evaluation.compression.METHODS, which is not imported before it is needed.
     type=click.Choice(["float16", "int8", "pq", "prune"]),
     default="int8",
     show_default=True,
@@ -52,7 +52,7 @@ def compress(model: Path, target: Path, quiet: bool, as_json: bool, **settings: 
     OUT is a model like any other, but is not trained further. Words of the vocabulary keep their vectors, up to what
     the method rounds; words that are left out get theirs from n-grams, as far as these are kept.
     """
-    from posvec.compression import compress_model
+    from posvec.evaluation.compression import compress_model
 
     with displayed(quiet) as (display, _):
         if display is None:

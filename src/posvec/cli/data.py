@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from posvec.cli.arguments import displayed, json_option
-from posvec.printing import format_size, make_console, make_table
+from posvec.system.console import format_size, make_console, make_table
 
 offline_option = click.option("--offline", is_flag=True, help="do not fetch; POSVEC_OFFLINE=1 says so for all commands")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="print nothing but the path and errors")
@@ -62,7 +62,7 @@ def fetch(names: tuple[str, ...], overwrite: bool, offline: bool, quiet: bool) -
 
     After an interruption, the same command goes on where it stopped.
     """
-    from posvec.datasets import fetch as run
+    from posvec.datasets.library import fetch as run
 
     for name in names:
         with _interruptible(name), displayed(quiet) as (display, _):
@@ -76,7 +76,7 @@ def fetch(names: tuple[str, ...], overwrite: bool, offline: bool, quiet: bool) -
 @quiet_option
 def path(name: str, offline: bool, quiet: bool) -> None:
     """Print the file or folder of NAME, fetched first if it is not here."""
-    from posvec.datasets import dataset_path
+    from posvec.datasets.library import dataset_path
 
     with _interruptible(name), displayed(quiet) as (display, _):
         found = dataset_path(name, offline=offline, display=display)
@@ -96,9 +96,9 @@ def _interruptible(name: str) -> Iterator[None]:
 
 
 def _describe(names: tuple[str, ...]) -> list[dict[str, Any]]:
-    from posvec.catalogue import CATALOGUE
-    from posvec.datasets import fetched_names, fetched_path
-    from posvec.dumps import CITATION, LICENCE
+    from posvec.datasets.catalogue import CATALOGUE
+    from posvec.datasets.dumps import CITATION, LICENCE
+    from posvec.datasets.library import fetched_names, fetched_path
 
     described = []
     for name in names or dict.fromkeys([*fetched_names(), *CATALOGUE]):

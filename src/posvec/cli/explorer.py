@@ -9,7 +9,7 @@ import click
 
 from posvec.cli.arguments import named_models
 from posvec.errors import ConfigError
-from posvec.extras import need
+from posvec.system.extras import need
 
 
 @click.command()

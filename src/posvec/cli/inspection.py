@@ -13,7 +13,7 @@ from posvec.cli.arguments import displayed, model_argument, overwrite_option, re
 from posvec.cli.flags import given_settings, settings
 from posvec.config import SETTINGS, Config
 from posvec.errors import ConfigError
-from posvec.printing import format_size, make_console, make_table, plural, print_info, print_vocabulary
+from posvec.system.console import format_size, make_console, make_table, plural, print_info, print_vocabulary
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -54,7 +54,7 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
 
     CORPUS may also be a model's folder or a saved vocabulary.
     """
-    from posvec.pipeline import count
+    from posvec.training.pipeline import count
 
     if output:
         refuse_existing(output, overwrite)
@@ -80,7 +80,7 @@ def list_cache() -> None:
     """Show what the cache holds."""
     from datetime import datetime
 
-    from posvec.cache import cache_entries, cache_folder
+    from posvec.corpus.cache import cache_entries, cache_folder
 
     entries = cache_entries()
     table = make_table("corpus", "size", "made")
@@ -96,7 +96,7 @@ def list_cache() -> None:
 @cache.command("clear")
 def clear() -> None:
     """Remove everything from the cache."""
-    from posvec.cache import clear_cache
+    from posvec.corpus.cache import clear_cache
 
     click.echo(f"{format_size(clear_cache())} freed")
 

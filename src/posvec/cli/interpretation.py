@@ -239,7 +239,7 @@ def report(
     """All about MODEL on one self-contained page: settings, training, analogies, positions, clusters, words."""
     from posvec.evaluation import analogy, similarity
     from posvec.model import Model
-    from posvec.page import make_page, write_page
+    from posvec.plots.page import make_page, write_page
 
     refuse_existing(output, overwrite)
     text = sources((corpus,)) if corpus else None

@@ -18,8 +18,8 @@ from posvec.cli.arguments import (
     trained_on_display,
 )
 from posvec.cli.flags import given_settings, options
-from posvec.evaluation.language_model.config import SETTINGS
-from posvec.printing import make_console
+from posvec.language_model.config import SETTINGS
+from posvec.system.console import make_console
 
 RESUMED = ("progress", "posvec lm resume")
 _path = click.Path(path_type=Path)
@@ -73,7 +73,7 @@ def train(
 
     Press Ctrl-C to stop and save; posvec lm resume goes on.
     """
-    from posvec.evaluation import language_model
+    from posvec import language_model
 
     with trained_on_display(quiet, output, RESUMED) as (display, console):
         trained = language_model.train(
@@ -100,7 +100,7 @@ def train(
 @quiet_option
 def resume(run: Path, data: Path | None, transformer: Path | None, device: str, quiet: bool) -> None:
     """Go on with the interrupted training of RUN."""
-    from posvec.evaluation import language_model
+    from posvec import language_model
 
     with trained_on_display(quiet, run, RESUMED) as (display, console):
         trained = language_model.resume(run, data, transformer=transformer, device=device, display=display)
@@ -116,7 +116,7 @@ def resume(run: Path, data: Path | None, transformer: Path | None, device: str, 
 @json_option
 def score(run: Path, sentence: str, transformer: Path | None, device: str, as_json: bool) -> None:
     """How likely SENTENCE is to the language model RUN, word by word."""
-    from posvec.evaluation import language_model
+    from posvec import language_model
 
     scored = language_model.load(run, transformer=transformer, device=device).score(sentence)
     make_console().print(scored.to_json() if as_json else scored)
@@ -142,7 +142,7 @@ def generate(
     device: str,
 ) -> None:
     """Let the language model RUN go on from PROMPT."""
-    from posvec.evaluation import language_model
+    from posvec import language_model
 
     model = language_model.load(run, transformer=transformer, device=device)
     click.echo(model.generate(prompt, words, temperature, top, seed))
@@ -162,8 +162,7 @@ def compare(
     overwrite: bool,
 ) -> None:
     """Perplexities of language models RUNS, over the seeds of each name; --plot draws them by epoch."""
-    from posvec import plots
-    from posvec.evaluation import language_model
+    from posvec import language_model, plots
 
     if curves:
         check_output_file(curves, overwrite)

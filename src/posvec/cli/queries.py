@@ -14,10 +14,10 @@ import click
 from posvec.cli.arguments import displayed, json_option, model_argument, refuse_existing, sources
 from posvec.config import SETTINGS, TextConfig
 from posvec.errors import ConfigError
-from posvec.printing import make_console, print_neighbors
+from posvec.system.console import make_console, print_neighbors
 
 if TYPE_CHECKING:
-    from posvec.neighbors import Neighbor
+    from posvec.query.neighbors import Neighbor
     from posvec.vectors import WordVectors
 
 _BATCH = 1000  # words or sentences at a time
@@ -164,9 +164,9 @@ def sentence_vectors(
     """
     import numpy as np
 
-    from posvec.atomic import replacing
-    from posvec.corpus import open_corpus
+    from posvec.corpus.sources import open_corpus
     from posvec.model import Model
+    from posvec.system.atomic import replacing
 
     if output and output.suffix != ".npy":
         raise ConfigError(f"{output} should end in .npy; for text, leave out --output and redirect")
@@ -197,7 +197,7 @@ def index(model: Path, connectivity: int, effort: int, threads: int, overwrite: 
 
     It pays where there are very many words, and takes a while to build.
     """
-    from posvec.ann import index_model
+    from posvec.query.approximate import index_model
 
     with displayed(quiet) as (display, console):
         with display.stage("indexing") if display else nullcontext() as progress:
@@ -230,7 +230,7 @@ def _numbers(vector: Iterable[Any]) -> str:
 
 
 def _words_of_standard_input() -> Iterator[str]:
-    from posvec.corpus import open_corpus
+    from posvec.corpus.sources import open_corpus
 
     with open_corpus("-") as corpus:
         for line in corpus.lines():

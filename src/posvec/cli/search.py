@@ -12,10 +12,10 @@ import click
 from posvec.cli.arguments import DURATION, displayed, json_option, result_options, show_result, sources
 from posvec.cli.flags import cluster_options, configuration, model_options, on_cluster, settings
 from posvec.config import GROUPS, SETTINGS
-from posvec.printing import make_console
+from posvec.system.console import make_console
 
 if TYPE_CHECKING:
-    from posvec.search_results import SearchResult
+    from posvec.tuning.results import SearchResult
 
 _PATH = click.Path(path_type=Path)
 _storage = click.option(
@@ -82,12 +82,12 @@ def search(
     Trials are chosen by the Tree-structured Parzen Estimator, and the settings that are given as flags hold for all of
     them. Ctrl-C stops, and the same command goes on; several processes may work on one study.
     """
-    from posvec.search_results import BEST
-    from posvec.study import PLOTS
+    from posvec.tuning.results import BEST
+    from posvec.tuning.study import PLOTS
 
     config, given = configuration(config_file, values)
     given |= on_cluster(cluster, values)
-    run = import_module("posvec.distributed" if cluster else "posvec.search").search
+    run = import_module("posvec.distributed" if cluster else "posvec.tuning.search").search
     options = {name: value for name, value in values.items() if name not in SETTINGS and name != "workers"}
     try:
         with displayed(quiet) as (display, _):
@@ -137,7 +137,7 @@ def study(
     """Show what a search has found: the best trials of STUDY; all of them in FILE.csv or FILE.json."""
 
     def measure() -> Any:
-        from posvec.study import load_study
+        from posvec.tuning.study import load_study
 
         result = load_study(study, storage, name)
         if plots:

@@ -18,7 +18,7 @@ from posvec.cli.flags import (
     settings,
 )
 from posvec.config import GROUPS, SETTINGS
-from posvec.printing import print_report
+from posvec.system.console import print_report
 
 # A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
 SMALL_CORPUS = 10_000_000
@@ -82,11 +82,11 @@ def train(
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with trained_on_display(quiet, output, RESUMED) as (display, console):
         if autotune:
-            from posvec.search import autotune as run_search
+            from posvec.tuning.search import autotune as run_search
 
             trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
         else:
-            run = import_module("posvec.distributed" if cluster else "posvec.pipeline").train
+            run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").train
             trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
     if not quiet:
         print_report(console, trained, output)
@@ -111,7 +111,7 @@ def resume(
     CORPUS is needed only if it is elsewhere now, or did not come from files.
     """
     shared = on_cluster(cluster, values)
-    run = import_module("posvec.distributed" if cluster else "posvec.pipeline").resume
+    run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
     with trained_on_display(quiet, model, RESUMED) as (display, console):
         trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
     if not quiet:

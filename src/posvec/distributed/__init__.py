@@ -16,9 +16,9 @@ from posvec.distributed.options import SETTINGS, Options, make_options
 from posvec.presets import MODELS
 
 if TYPE_CHECKING:
-    from posvec.corpus import Source
+    from posvec.corpus.sources import Source
     from posvec.model import Model
-    from posvec.search_results import SearchResult
+    from posvec.tuning.results import SearchResult
 
 __all__ = ["SETTINGS", "Options", "resume", "search", "train"]
 
@@ -32,8 +32,8 @@ def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", 
     the corpus must be where every node can read them; ``threads`` are those of each worker. By default, the learning
     rate of more than two workers ends at 0.15 of its start, or lower.
     """
-    from posvec import pipeline
     from posvec.distributed.cluster import Cluster, connected
+    from posvec.training import pipeline
 
     options, others = _parted(arguments)
     others = {**_steadier(options, model, others), **others}
@@ -45,8 +45,8 @@ def resume(
     path: str | os.PathLike[str], corpus: Source | None = None, *, cluster: str = "auto", **arguments: Any
 ) -> Model:
     """:func:`posvec.resume` on a cluster: of any training that was interrupted, on a cluster or not."""
-    from posvec import pipeline
     from posvec.distributed.cluster import Cluster, connected
+    from posvec.training import pipeline
 
     options, others = _parted(arguments)
     with connected(cluster, options, others.get("threads")):
@@ -69,7 +69,7 @@ def search(
     """
     from posvec.distributed.cluster import Cluster, connected
     from posvec.distributed.searching import run_together
-    from posvec.search import search as run
+    from posvec.tuning.search import search as run
 
     options = make_options(workers=workers)
     with connected(cluster, options, arguments.get("threads")):

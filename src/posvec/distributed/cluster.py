@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from posvec.config import Config
-from posvec.corpus import Corpus, Progress
+from posvec.corpus.sources import Corpus, Progress
 from posvec.distributed.crew import Workers
 from posvec.distributed.failures import failure, reason
 from posvec.distributed.options import Options
 from posvec.distributed.text import ShardedCorpus, count, encode
 from posvec.errors import PosvecError
-from posvec.extras import need
 from posvec.model import Model
-from posvec.parallel import thread_count
+from posvec.system.extras import need
+from posvec.system.threads import thread_count
 from posvec.vocabulary import Vocabulary
 
 _ANSWER_SECONDS = 10.0

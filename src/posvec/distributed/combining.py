@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posvec._kernel import add_up
 from posvec.distributed.plan import Block
-from posvec.tables import Floats, Numbers
+from posvec.system.arrays import Floats, Numbers
 
 _UNITS = np.iinfo(np.int16)
 _LEADING = 512  # rows of a part, the busiest: enough to tell where all of them go

@@ -25,10 +25,10 @@ from posvec.distributed.plan import LATE, LONGEST, make_plan
 from posvec.distributed.text import ShardedCorpus
 from posvec.distributed.worker import Blueprint, Step, Worker
 from posvec.errors import PosvecError
-from posvec.extras import need
 from posvec.model import Model
-from posvec.reports import ClusterReport
-from posvec.stretches import Result, Stretches, Work, total
+from posvec.storage.records import ClusterReport
+from posvec.system.extras import need
+from posvec.training.stretches import Result, Stretches, Work, total
 
 _ROUNDS = 50  # of an epoch at least, however short the text
 _ALONE = 0.05  # of all training at most is that of a single worker

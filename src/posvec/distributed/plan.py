@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from posvec.model import Model
-from posvec.stretches import Tables
-from posvec.tables import Numbers
+from posvec.system.arrays import Numbers
+from posvec.training.stretches import Tables
 
 Slice = tuple[int, int, int]  # table, begin, end
 

@@ -16,8 +16,8 @@ from posvec.distributed.buffers import Buffers
 from posvec.distributed.combining import Changes
 from posvec.distributed.plan import Plan
 from posvec.model import Model
-from posvec.stretches import Burst, Result, Stretches, Text, total
-from posvec.tables import Numbers
+from posvec.system.arrays import Numbers
+from posvec.training.stretches import Burst, Result, Stretches, Text, total
 
 
 class Replica:

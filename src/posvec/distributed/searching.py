@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from posvec.distributed.failures import failure
-from posvec.extras import need
-from posvec.pipeline import Silent
-from posvec.search_results import SearchResult
-from posvec.search_run import TRIALS, Search, described
-from posvec.study import summarize
+from posvec.system.extras import need
+from posvec.training.pipeline import Silent
+from posvec.tuning.results import SearchResult
+from posvec.tuning.study import summarize
+from posvec.tuning.trials import TRIALS, Search, described
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
-from posvec.corpus import Corpus, Piece, Progress, piece_chunks
-from posvec.encoding import Stretch, cut_lines, encoded_digest, stretch_length, stretch_targets
+from posvec.corpus.encoding import Stretch, cut_lines, encoded_digest, stretch_length, stretch_targets
+from posvec.corpus.sources import Corpus, Piece, Progress, piece_chunks
+from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
-from posvec.extras import need
-from posvec.tokenizers import get_tokenizer
+from posvec.system.extras import need
 from posvec.vocabulary import Vocabulary, none_left
 
 _PIECE = 32 << 20  # bytes of text at most

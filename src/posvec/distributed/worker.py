@@ -15,9 +15,9 @@ from posvec.distributed.combining import Changes, exchange
 from posvec.distributed.plan import Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
-from posvec.stretches import Text
 from posvec.subwords import SubwordRows
-from posvec.tables import Numbers, padded_table
+from posvec.system.arrays import Numbers, padded_table
+from posvec.training.stretches import Text
 from posvec.vocabulary import Vocabulary
 
 

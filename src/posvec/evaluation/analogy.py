@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.corpus import Progress
+from posvec.corpus.sources import Progress
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.lines import as_paths, told
 from posvec.evaluation.lookup import Floats, Lookup, Rows, Unknown
 from posvec.evaluation.questions import Question, Section, read_questions
 from posvec.evaluation.results import Result, Table
-from posvec.parallel import map_in_order
+from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:

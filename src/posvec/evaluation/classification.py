@@ -29,8 +29,8 @@ from posvec.evaluation.documents import (
 from posvec.evaluation.lines import parse_lines, told
 from posvec.evaluation.lookup import Rows
 from posvec.evaluation.results import Result, Table
-from posvec.extras import need
-from posvec.printing import plural
+from posvec.system.console import plural
+from posvec.system.extras import need
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.results import Result, Table
-from posvec.extras import need
 from posvec.model import Model
+from posvec.system.extras import need
 
 ANTE, POST, INFORMATIONAL = "antepositional", "postpositional", "informational"
 # "auto" chooses among these numbers of clusters.

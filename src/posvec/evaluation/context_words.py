@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posvec.evaluation.clusters import Clusters, find
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
-from posvec.neighbors import best
+from posvec.query.neighbors import best
 
 Floats = NDArray[np.float32]
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.corpus.tokenizers import get_tokenizer
 from posvec.evaluation.lookup import Floats, Lookup, Rows
-from posvec.extras import need
-from posvec.parallel import map_in_order
-from posvec.tokenizers import get_tokenizer
+from posvec.system.extras import need
+from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors, best
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.corpus import Corpus, Source
+from posvec.corpus.sources import Corpus, Source
+from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
 from posvec.evaluation.clusters import Cluster, Clusters
 from posvec.evaluation.clusters import find as find_clusters
@@ -24,9 +25,8 @@ from posvec.evaluation.context_words import importance
 from posvec.evaluation.masked import explain
 from posvec.evaluation.results import Result, Table
 from posvec.model import MASK, PAD_WORD, Model
-from posvec.neighbors import best
-from posvec.pipeline import open_source
-from posvec.tokenizers import get_tokenizer
+from posvec.query.neighbors import best
+from posvec.training.pipeline import open_source
 from posvec.vectors import sigmoid
 
 # Importance bounds the change of the score (appendix of the paper), so the search looks at the most important words.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from posvec.errors import CorpusError
-from posvec.files import read_whole
-from posvec.printing import plural
+from posvec.system.console import plural
+from posvec.system.files import read_whole
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def told(invalid: int) -> str:
 
 def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     """One path or several, as a list; the name of a dataset stands for its file, fetched if need be."""
-    from posvec.datasets import named_path
+    from posvec.datasets.library import named_path
 
     return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
 

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from posvec.errors import CorpusError
 from posvec.evaluation.lines import as_paths, fields, parse_lines
-from posvec.files import find_files
-from posvec.printing import plural
+from posvec.system.console import plural
+from posvec.system.files import find_files
 
 Kind = Literal["semantic", "syntactic"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import replacing
 from posvec.errors import ConfigError
+from posvec.system.atomic import replacing
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def rich_table(table: Table) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from posvec.printing import make_table
+    from posvec.system.console import make_table
 
     shown = make_table(*table.columns)
     for column, cells in zip(shown.columns, zip(*table.rows, strict=True), strict=False):

@@ -15,7 +15,7 @@ from posvec.evaluation.lines import as_paths, told
 from posvec.evaluation.lookup import Lookup, Unknown
 from posvec.evaluation.questions import read_pairs
 from posvec.evaluation.results import Result, Table
-from posvec.files import find_files
+from posvec.system.files import find_files
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.opened import OpenedModel
 from posvec.explorer.security import Guard, is_local
-from posvec.parallel import thread_count
+from posvec.system.threads import thread_count
 
 if TYPE_CHECKING:
     import uvicorn

@@ -17,13 +17,13 @@ from fastapi.responses import StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from posvec.corpus import Progress
+from posvec.corpus.sources import Progress
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
 from posvec.explorer.security import MOST_BYTES, too_large
-from posvec.files import is_compressed
 from posvec.model import Model
+from posvec.system.files import is_compressed
 
 _latest: Evaluation | None = None
 _one_at_a_time = threading.Lock()

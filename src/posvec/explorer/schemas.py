@@ -9,7 +9,7 @@ from typing import Any
 from posvec.config import SETTINGS
 from posvec.evaluation.clusters import Cluster, Clusters
 from posvec.explorer.opened import OpenedModel
-from posvec.neighbors import Neighbor
+from posvec.query.neighbors import Neighbor
 
 
 @dataclass(frozen=True)

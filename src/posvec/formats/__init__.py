@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posvec.errors import ModelError
-from posvec.files import is_compressed, read_blocks
 from posvec.formats.arrays import load_npz, load_safetensors, write_npz, write_safetensors
 from posvec.formats.content import check_free
 from posvec.formats.fasttext import MAGIC, load_fasttext, write_fasttext
 from posvec.formats.text import is_header, is_vector, load_glove, load_word2vec_text, write_glove, write_word2vec_text
 from posvec.formats.word2vec import load_word2vec_binary, write_word2vec_binary
 from posvec.model import Model
-from posvec.storage import check_output
+from posvec.storage.folders import check_output
+from posvec.system.files import is_compressed, read_blocks
 from posvec.vectors import WordVectors
 
 Vectors = Model | WordVectors

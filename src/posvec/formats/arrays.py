@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import ModelError
-from posvec.files import reading
 from posvec.formats.content import check_finite, damaged, make_vectors, writable, writing
-from posvec.tensors import dump_tensors, read_tensors
+from posvec.storage.safetensors import dump_tensors, read_tensors
+from posvec.system.files import reading
 from posvec.vectors import WordVectors
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
-from posvec.atomic import replacing
 from posvec.errors import ModelError, PosvecError
-from posvec.files import is_compressed, read_whole, reading
-from posvec.parallel import map_in_order
+from posvec.system.atomic import replacing
+from posvec.system.files import is_compressed, read_whole, reading
+from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 Floats = NDArray[np.float32]

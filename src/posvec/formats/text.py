@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from posvec import _kernel
-from posvec.corpus import whole_lines
-from posvec.files import is_compressed, read_bounded
+from posvec.corpus.sources import whole_lines
 from posvec.formats.content import ROWS, Floats, damaged, make_vectors, writable, writing
-from posvec.parallel import map_in_order
+from posvec.system.files import is_compressed, read_bounded
+from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from posvec import _kernel
 from posvec.formats.content import damaged, make_vectors, read_bytes, refuse_not_finite, writable, writing
 from posvec.formats.text import parse_header
-from posvec.parallel import map_in_order
+from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 _LONGEST_HEADER = 64

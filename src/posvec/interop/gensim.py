@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from posvec.config import SubwordConfig
 from posvec.errors import PosvecError
-from posvec.extras import need
 from posvec.subwords import build_rows
+from posvec.system.extras import need
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from posvec.atomic import replacing
 from posvec.config import SETTINGS
 from posvec.errors import ConfigError, ModelError
-from posvec.extras import need
 from posvec.model import Model
-from posvec.printing import plural
+from posvec.system.atomic import replacing
+from posvec.system.console import plural
+from posvec.system.extras import need
 
 # What a saved model's files are called, whatever their tags; a repository may hold others besides.
 _FILES = ("config.json", "vocabulary-*.txt", "model-*.safetensors")

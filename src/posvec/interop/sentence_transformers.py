@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from posvec.atomic import replacing_folder
-from posvec.extras import need
 from posvec.model import Model
-from posvec.storage import write_tensors
+from posvec.storage.folders import write_tensors
+from posvec.system.atomic import replacing_folder
+from posvec.system.extras import need
 from posvec.vectors import WordVectors
 
 _MODULE = "sentence_transformers.models.StaticEmbedding"

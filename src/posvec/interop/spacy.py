@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from posvec.atomic import replacing_folder
 from posvec.errors import ConfigError
-from posvec.extras import need
 from posvec.model import Model
+from posvec.system.atomic import replacing_folder
+from posvec.system.extras import need
 from posvec.vectors import WordVectors
 
 

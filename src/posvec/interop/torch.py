@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posvec.errors import PosvecError
-from posvec.extras import need
+from posvec.system.extras import need
 from posvec.vectors import WordVectors
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from posvec.evaluation.language_model import Comparison
-    from posvec.reports import TrainingReport
+    from posvec.language_model import Comparison
+    from posvec.storage.records import TrainingReport
 
 
 @styled

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posvec.extras import need
 from posvec.plots.style import INK, MARKS, colour, new_axes, styled
+from posvec.system.extras import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from posvec.search_results import SearchResult
+    from posvec.tuning.results import SearchResult
 
 
 def study(result: SearchResult) -> dict[str, Figure]:

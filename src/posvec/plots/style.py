@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
-from posvec.atomic import replacing
 from posvec.errors import ConfigError
-from posvec.extras import need
+from posvec.system.atomic import replacing
+from posvec.system.extras import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

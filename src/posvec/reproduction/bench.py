@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import replacing
-from posvec.corpus import Source
+from posvec.corpus.sources import Source
 from posvec.errors import ModelError
 from posvec.model import Model
-from posvec.pipeline import Display, open_source, prepare, resume, train_prepared
 from posvec.reproduction.scales import Part, Scale
+from posvec.system.atomic import replacing
+from posvec.training.pipeline import Display, open_source, prepare, resume, train_prepared
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Bench:
 
     def language_model(self, recipe: Recipe, seed: int) -> Any:
         """The report of a language model on the vectors of a model."""
-        from posvec.evaluation import language_model
-        from posvec.evaluation.language_model.storage import load_report
+        from posvec import language_model
+        from posvec.language_model.storage import load_report
 
         folder = self.folder / "language-models" / f"{recipe.name}-{seed}"
         if folder.exists():
@@ -131,7 +131,7 @@ class Bench:
         return self.folder / "times" / f"{recipe.name}-{seed}.json"
 
     def _resumed(self, folder: Path) -> Any:
-        from posvec.evaluation import language_model
+        from posvec import language_model
 
         return language_model.resume(folder, self.inputs.language_data, display=self.display).report
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import replacing
 from posvec.errors import ModelError
-from posvec.extras import need
+from posvec.system.atomic import replacing
+from posvec.system.extras import need
 
 CONFIDENCE = 0.95
 

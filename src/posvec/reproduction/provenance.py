@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from posvec import __version__
-from posvec.printing import format_size, plural
+from posvec.system.console import format_size, plural
 
 _PACKAGES = ("numpy", "scikit-learn", "optuna", "torch")
 

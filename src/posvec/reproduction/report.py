@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posvec import plots
-from posvec.atomic import replacing
 from posvec.evaluation.results import Table
-from posvec.page import Section, layout, write_page
-from posvec.printing import plural
+from posvec.plots.page import Section, layout, write_page
 from posvec.reproduction.claims import RULE, judge
 from posvec.reproduction.experiments import Experiment
 from posvec.reproduction.findings import Findings
+from posvec.system.atomic import replacing
+from posvec.system.console import plural
 
 MARKDOWN, HTML, FIGURES = "report.md", "report.html", "figures"
 

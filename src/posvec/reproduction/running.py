@@ -13,17 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posvec.atomic import TEMPORARY, cannot_write, file_digest, replacing
 from posvec.config import nearest
-from posvec.corpus import Source
+from posvec.corpus.sources import Source
 from posvec.errors import ConfigError, ModelError
 from posvec.evaluation.lines import as_paths
 from posvec.evaluation.questions import read_pairs, read_questions
-from posvec.extras import need
-from posvec.files import find_files
-from posvec.pipeline import Display, Silent, open_source
 from posvec.presets import PRESETS
-from posvec.printing import plural
 from posvec.reproduction import provenance
 from posvec.reproduction.bench import Bench, Inputs, Recipe
 from posvec.reproduction.experiments import EXPERIMENTS, MISSING, NAMES, Experiment
@@ -31,8 +26,13 @@ from posvec.reproduction.findings import Findings
 from posvec.reproduction.paper import SENTENCES
 from posvec.reproduction.report import FIGURES, HTML, MARKDOWN, Report, State
 from posvec.reproduction.scales import SCALES, Part, Scale
-from posvec.search import Paths
-from posvec.storage import claiming
+from posvec.storage.folders import claiming
+from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
+from posvec.system.console import plural
+from posvec.system.extras import need
+from posvec.system.files import find_files
+from posvec.training.pipeline import Display, Silent, open_source
+from posvec.tuning.search import Paths
 from posvec.vocabulary import Vocabulary
 
 RUN, DATA, WORK = "run.json", "data", "work"
@@ -207,7 +207,7 @@ def _inputs(
     for path in inputs.pairs:
         read_pairs(path)
     if inputs.language_data is not None:
-        from posvec.evaluation.language_model.data import find_parts
+        from posvec.language_model.data import find_parts
 
         find_parts(inputs.language_data, language)
     for sentence in inputs.sentences:

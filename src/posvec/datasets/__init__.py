@@ -1,0 +1,1 @@
+"""Data by name: the catalogue, downloads, archives, Wikipedia, and the embedded corpora."""

@@ -1,0 +1,1 @@
+"""Questions to word vectors: nearest neighbours, analogies, sentence vectors."""

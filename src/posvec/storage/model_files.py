@@ -1,0 +1,103 @@
+"""A model as a folder of files: config.json, vocabulary.txt and model.safetensors (:mod:`posvec.storage.folders`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec.config import Config
+from posvec.errors import ModelError
+from posvec.model import Model
+from posvec.storage.folders import Folder, dump_tensors, load_folder, read_tensors, save_folder
+from posvec.storage.quantization import Compression, checked, restore, tensors_of
+from posvec.storage.records import TrainingReport, TrainingState
+from posvec.subwords import saved_rows
+from posvec.vocabulary import Vocabulary
+
+
+def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Replace a folder as one or not at all."""
+    tensors: dict[str, NDArray[Any]] = {
+        **tensors_of("input_vectors", model.input_vectors),
+        **tensors_of("output_vectors", model.output_vectors),
+        "positional_vectors": model.positional_vectors,
+        "bucket_ids": model.rows.bucket_ids,
+    }
+
+    def write_tensors(stream: BinaryIO) -> None:
+        dump_tensors(stream, tensors, {"format": "posvec"})
+
+    config = {
+        "kind": model.config.kind,
+        "settings": model.config.to_dict(),
+        "report": model.report.to_dict() if model.report else None,
+        "state": model.state.to_dict() if model.state else None,
+        "compression": dataclasses.asdict(model.compression) if model.compression else None,
+    }
+    files = {"vocabulary.txt": model.vocabulary.dump, "model.safetensors": write_tensors}
+    save_folder(path, config, files, overwrite, format_version=2 if model.compression else 1)
+
+
+def load_model(path: str | os.PathLike[str], verify: bool = False) -> Model:
+    """Map the tables, and check all else; with ``verify`` the tables, too."""
+    folder = load_folder(path, verify)
+    for name in ("vocabulary.txt", "model.safetensors"):
+        if name not in folder.files:
+            kind = folder.config.get("kind", "model")
+            raise ModelError(
+                f"{Path(path)} is not a complete model: config.json lists no {name} and calls it a {kind}; "
+                f"check the path, or restore it"
+            )
+    config, report, state, compression = _described(folder, Path(path) / "config.json")
+    vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
+    vocabulary.config = config.vocabulary
+    tensors, _ = read_tensors(folder.files["model.safetensors"])
+    shape, words = config.model, len(vocabulary)
+    codes = compression.codes if compression else ""
+    absent = compression is not None and compression.vectors_only
+    try:
+        tensors.setdefault("bucket_ids", np.empty(0, np.uint32))
+        bucket_ids = checked(tensors, "bucket_ids", np.uint32, (None,))
+        rows = saved_rows(
+            vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
+        )
+        return Model(
+            config,
+            vocabulary,
+            rows,
+            restore(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
+            restore(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
+            checked(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
+            report,
+            state,
+            folder,
+            compression,
+        )
+    except ModelError as error:
+        raise ModelError(
+            f"{folder.files['model.safetensors']} does not fit its config.json: {error}; restore it from a copy"
+        ) from error
+
+
+_BEFORE = {"precision": "float32"}
+"""Of models of 0.1.0, which do not say; so they are trained further as they have been."""
+
+
+def _described(
+    folder: Folder, manifest: Path
+) -> tuple[Config, TrainingReport | None, TrainingState | None, Compression | None]:
+    """What config.json says of a model."""
+    try:
+        settings = folder.config["settings"]
+        config = Config.from_dict({**settings, "training": {**_BEFORE, **settings.get("training", {})}})
+        report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
+        state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
+        compressed = folder.config.get("compression")  # models of format 1 need not say
+        return config, report, state, Compression(**compressed) if compressed else None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{manifest} is damaged ({error}); restore it from a copy") from error

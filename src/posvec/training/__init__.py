@@ -1,0 +1,1 @@
+"""Training: the pipeline, the loop, threads, the learning-rate schedule, and the NumPy reference of the kernel."""

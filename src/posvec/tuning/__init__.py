@@ -1,0 +1,1 @@
+"""Hyperparameter search: the space, objectives, trials and their results."""

@@ -1,0 +1,224 @@
+"""Lines → ids, and the cache they live in."""
+
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from posvec.config import VocabularyConfig
+from posvec.corpus import encoding
+from posvec.corpus.cache import new_entry
+from posvec.corpus.encoding import EncodedCorpus, cache_entries, clear_cache, encode
+from posvec.corpus.sources import open_corpus
+from posvec.errors import CorpusError
+from posvec.system import files
+from posvec.vocabulary import Vocabulary
+
+ALL = VocabularyConfig(min_count=1)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def as_lists(encoded: EncodedCorpus) -> list[list[int]]:
+    starts = encoded.lines.tolist()
+    return [encoded.ids[start:stop].tolist() for start, stop in pairwise(starts)]
+
+
+def slowly(text: str, vocabulary: Vocabulary) -> list[list[int]]:
+    lines = (re.findall(r"\w+", line.lower()) for line in text.split("\n"))
+    return [[vocabulary.index.get(word, len(vocabulary)) for word in line] for line in lines if line]
+
+
+@given(st.text("abcİΣ \n\r.😀", min_size=1), st.integers(1, 3))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_ids_are_those_of_a_slow_encoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, threads: int
+) -> None:
+    monkeypatch.setattr(files, "BLOCK", 8)
+    path = tmp_path / "text"
+    path.write_bytes((text + "\na b").encode())
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8, "σ": 7, "aς": 6, "i": 5})
+    encoded = encode(open_corpus(path), vocabulary, threads)
+    expected = slowly(text + "\na b", vocabulary)
+    assert as_lists(encoded) == expected
+    assert len(encoded) == len(expected)
+    assert encoded.tokens == sum(map(len, expected))
+    assert encoded.in_vocabulary == sum(i < 5 for line in expected for i in line)
+
+
+def test_the_order_of_lines_does_not_depend_on_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK", 1000)
+    draw = random.Random(1)
+    text = "\n".join(" ".join(f"w{draw.randrange(500)}" for _ in range(draw.randrange(12))) for _ in range(3000))
+    (tmp_path / "text").write_text(text)
+    corpus = open_corpus(tmp_path / "text")
+    vocabulary = Vocabulary.count(corpus, VocabularyConfig(min_count=30))
+    expected = slowly(text, vocabulary)
+    for threads in (1, 4):
+        encoded = encode(corpus, vocabulary, threads, cache=tmp_path / f"cache{threads}")
+        assert as_lists(encoded) == expected
+    assert (encoded.ids.dtype, encoded.lines.dtype) == (np.uint32, np.uint64)
+
+
+def test_a_line_of_too_many_words_becomes_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_LONGEST_LINE", 3)
+    (tmp_path / "text").write_text("a b a\n" + "a b " * 4 + "\nb\n" + "b " * 6)
+    encoded = encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9, "b": 8}))
+    assert as_lists(encoded) == [[0, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1], [1], [1, 1, 1], [1, 1, 1]]
+
+
+def test_token_lists_are_encoded_as_they_are() -> None:
+    corpus = open_corpus([["New York", "A"], ["a", "New York"]])
+    vocabulary = Vocabulary.count(corpus, ALL)
+    assert vocabulary.words == ["New York", "A", "a"]
+    assert as_lists(encode(corpus, vocabulary)) == [[0, 1], [2, 0]]
+
+
+def test_a_second_encoding_comes_from_the_cache(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("a b\n")
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
+    encode(open_corpus(path), vocabulary)
+    ids = next(cache.glob("encoded/*/ids.u32"))
+    ids.write_bytes(np.array([1, 1], np.uint32).tobytes())
+    assert as_lists(encode(open_corpus(path), vocabulary)) == [[1, 1]]
+    other = Vocabulary.from_counts({"b": 9, "a": 8})
+    assert as_lists(encode(open_corpus(path), other)) == [[1, 0]]
+
+
+@pytest.mark.parametrize("damage", ["short", "missing", "meta"])
+def test_a_damaged_entry_is_made_again(tmp_path: Path, cache: Path, damage: str) -> None:
+    corpus = open_corpus(iter(["a b", "b"]))
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
+    encode(corpus, vocabulary)
+    folder = next(cache.glob("encoded/*"))
+    if damage == "short":
+        (folder / "ids.u32").write_bytes(b"1234")
+    elif damage == "missing":
+        (folder / "lines.u64").unlink()
+    else:
+        (folder / "meta.json").write_text("{")
+    assert as_lists(encode(corpus, vocabulary)) == [[0, 1], [1]]
+    assert sorted(path.name for path in cache.glob("encoded/*")) == [folder.name]
+    assert json.loads((folder / "meta.json").read_text())["tokens"] == 3
+
+
+def test_several_at_once_do_not_spoil_each_others_cache(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "text").write_text("a b\nb\n" * 1000)
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: encode(open_corpus(tmp_path / "text"), vocabulary, 2), range(16)))
+    assert all(as_lists(result) == [[0, 1], [1]] * 1000 for result in results)
+    assert len(list(cache.glob("encoded/*"))) == 1
+
+
+def test_entries_are_listed_and_cleared_while_they_are_in_use(tmp_path: Path, cache: Path) -> None:
+    assert cache_entries() == []
+    (tmp_path / "text.txt").write_text("a b\n" * 10_000)
+    corpus = open_corpus(tmp_path / "text.txt")
+    encoded = encode(corpus, Vocabulary.count(corpus))
+    listed = {entry.name: entry for entry in cache_entries()}
+    assert sorted(listed) == sorted([corpus.name, f"vocabulary of {corpus.name}"])
+    assert listed[corpus.name].bytes >= 80_000 + 80_000
+    assert abs(listed[corpus.name].created - time.time()) < 60
+    assert clear_cache() == sum(entry.bytes for entry in listed.values())
+    assert cache_entries() == []
+    assert as_lists(encoded) == [[0, 1]] * 10_000
+
+
+def test_what_is_being_written_is_left_alone_and_what_was_abandoned_goes(cache: Path) -> None:
+    abandoned = cache / "encoded" / ".posvec-0123456789ab.tmp"
+    abandoned.mkdir(parents=True)
+    (abandoned / "ids.u32").write_bytes(b"1234")
+    with new_entry(cache / "encoded" / "one") as one, new_entry(cache / "encoded" / "two") as two:
+        assert not abandoned.exists()
+        abandoned.mkdir()
+        (abandoned / "ids.u32").write_bytes(b"1234")
+        assert clear_cache() == 4
+        assert sorted((cache / "encoded").iterdir()) == sorted([one, two])
+    assert list((cache / "encoded").iterdir()) == []
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a\n\xff\n")
+    with pytest.raises(CorpusError, match="line 2"):
+        encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9}))
+    assert list((cache / "encoded").iterdir()) == []
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_cached(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("a\n")
+    corpus = open_corpus(path)
+    path.write_text("a\nb\n")
+    with pytest.raises(CorpusError, match="was changed"):
+        encode(corpus, Vocabulary.from_counts({"a": 9}))
+    assert cache_entries() == []
+
+
+def test_a_text_without_words_is_refused() -> None:
+    with pytest.raises(CorpusError, match="no word in"):
+        encode(open_corpus(iter(["...", "!"])), Vocabulary.from_counts({"a": 9}))
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "text").write_text("a\n")
+    with pytest.raises(CorpusError, match=r"cannot write to the cache folder .*file.*POSVEC_CACHE"):
+        encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9}), cache=tmp_path / "file")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files stands for a full disk")
+def test_a_full_disk_is_reported_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a " * 100_000)
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "from posvec.corpus.sources import open_corpus; from posvec.corpus.encoding import Vocabulary, encode\n"
+        f"encode(open_corpus({str(tmp_path / 'text')!r}), Vocabulary.from_counts({{'a': 9}}))\n"
+    )
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert re.search(r"CorpusError: cannot write to the cache folder .*cache.*POSVEC_CACHE", failed.stderr)
+    assert list((tmp_path / "cache" / "encoded").iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_text_that_was_trained_on_does_not_stay_in_the_memory_of_the_process(tmp_path: Path) -> None:
+    tokens, length = 48 << 20, 64  # 192 MB of ids
+    ids = np.memmap(tmp_path / "ids", np.uint32, "w+", shape=tokens)
+    ids[::1024] = 1
+    ids.flush()
+    starts = np.memmap(tmp_path / "lines", np.uint64, "w+", shape=tokens // length + 1)
+    starts[:] = np.arange(0, tokens + 1, length)
+    starts.flush()
+    corpus = EncodedCorpus(
+        np.memmap(tmp_path / "ids", np.uint32, "r"), np.memmap(tmp_path / "lines", np.uint64, "r"), tokens, "digest"
+    )
+    del ids, starts
+    before, highest, ones = mapped_megabytes(), 0.0, 0
+    for place in range(corpus.stretches):
+        lines = corpus.stretch(place)
+        ones += int(corpus.ids[lines.lines[lines.begin] : lines.lines[lines.end]].sum())
+        highest = max(highest, mapped_megabytes() - before) if place % 20 == 0 else highest
+    assert ones == tokens // 1024
+    assert highest < 100
+
+
+def mapped_megabytes() -> float:
+    found = re.search(r"RssFile:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) / 1024

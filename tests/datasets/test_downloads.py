@@ -1,0 +1,304 @@
+"""Downloads from a server on this machine that does everything wrong that servers do."""
+
+from __future__ import annotations
+
+import contextlib
+import email.message
+import io
+import random
+import socket
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_server import Handler, LocalServer, announcing, local_server, redirect, stalled, status, unannounced, whole
+from posvec.datasets import downloads
+from posvec.datasets.catalogue import Download
+from posvec.datasets.downloads import download
+from posvec.errors import DownloadError
+
+CONTENT = random.Random(1).randbytes(700_000)
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with local_server() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "WAITS", (0.01, 0.01))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_arrives_whole_and_alone(server: LocalServer, tmp_path: Path) -> None:
+    heard: list[int] = []
+    download(server.offer("/f", CONTENT), tmp_path / "new" / "f", heard.append)
+    assert (tmp_path / "new" / "f").read_bytes() == CONTENT
+    assert names(tmp_path / "new") == ["f"]
+    assert heard == sorted(heard)
+    assert heard[-1] == len(CONTENT)
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_connection_that_breaks_is_taken_up_where_it_broke(
+    server: LocalServer, tmp_path: Path, checksum: bool
+) -> None:
+    item = server.offer("/f", CONTENT, checksum=checksum)
+    # More often than there are attempts: those that bring something do not count.
+    broken = [whole(CONTENT, tag='"1"', cut=100_000) for _ in range(5)]
+    server.give("/f", *broken, whole(CONTENT, tag='"1"'))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert server.ranges == [None, *(f"bytes={count}00000-" for count in range(1, 6))]
+
+
+def test_a_later_call_goes_on_where_an_earlier_one_gave_up(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    server.give("/f", whole(CONTENT, cut=300_000), status(500))
+    with pytest.raises(
+        DownloadError, match=r"answers 500 .*; check the network: posvec data fetch wiki goes on where it stopped"
+    ):
+        download(item, tmp_path / "f", name="wiki")
+    assert names(tmp_path) == ["f.part"]
+    server.give("/f", whole(CONTENT))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert server.ranges[-1] == "bytes=300000-"
+
+
+def test_a_server_without_ranges_is_asked_for_all_of_it_again(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    server.give("/f", whole(CONTENT, ranges=False, cut=300_000), whole(CONTENT, ranges=False))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+def test_halves_of_two_files_are_not_joined(server: LocalServer, tmp_path: Path) -> None:
+    changed = CONTENT[::-1]
+    item = server.offer("/f", CONTENT, checksum=False)
+    server.give("/f", whole(CONTENT, tag='"1"', cut=300_000), whole(changed, tag='"2"'))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == changed
+    # Where the server gives no sign by which to tell, what was there is not used.
+    server.give("/f", whole(CONTENT, cut=300_000), whole(changed))
+    download(item, tmp_path / "g")
+    assert (tmp_path / "g").read_bytes() == changed
+
+
+def test_without_a_sign_or_a_checksum_a_later_call_starts_over(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT, checksum=False)
+    server.give("/f", whole(CONTENT, cut=300_000), status(500))
+    with pytest.raises(DownloadError):
+        download(item, tmp_path / "f")
+    changed = CONTENT[::-1]
+    server.give("/f", whole(changed))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == changed
+
+
+def test_another_part_than_was_asked_for_is_not_taken(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    server.give(
+        "/f",
+        whole(CONTENT, cut=300_000),
+        status(206, Content_Range=f"bytes 0-{len(CONTENT) - 1}/{len(CONTENT)}"),
+        whole(CONTENT),
+    )
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("size_is_known", [True, False])
+def test_what_had_arrived_and_was_not_yet_checked_is_not_fetched_again(
+    server: LocalServer, tmp_path: Path, size_is_known: bool
+) -> None:
+    item = server.offer("/f", CONTENT)
+    (tmp_path / "f.part").write_bytes(CONTENT)
+    download(item if size_is_known else Download(item.url, None, item.checksum), tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert server.ranges == ([] if size_is_known else [f"bytes={len(CONTENT)}-"])
+
+
+def test_more_than_the_server_has_is_dropped(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    (tmp_path / "f.part").write_bytes(CONTENT + b"more")
+    download(Download(item.url, None, item.checksum), tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("answer", [whole(CONTENT, cut=-1), unannounced(CONTENT[:-1])])
+def test_a_file_that_always_ends_too_early_never_appears(server: LocalServer, tmp_path: Path, answer: object) -> None:
+    item = server.offer("/f", CONTENT)
+    server.answers["/f"] = [answer, status(503)]  # type: ignore[list-item]
+    with pytest.raises(DownloadError, match="/f: "):
+        download(item, tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_wrong_checksum_is_named_and_nothing_is_kept(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    server.give("/f", whole(b"x" * len(CONTENT)))
+    with pytest.raises(DownloadError, match=r"has the sha256 [0-9a-f]{64}, not [0-9a-f]{64}, and was removed; fetch"):
+        download(item, tmp_path / "f")
+    assert names(tmp_path) == []
+
+
+def test_another_size_than_the_checksum_is_for_ends_it_at_once(server: LocalServer, tmp_path: Path) -> None:
+    item = server.offer("/f", CONTENT)
+    server.give("/f", whole(CONTENT[:-1]))
+    with pytest.raises(DownloadError, match="has 699,999 bytes, and should have 700,000"):
+        download(item, tmp_path / "f")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("answer", [whole(CONTENT), unannounced(CONTENT)])
+def test_more_than_was_expected_at_most_is_not_taken(server: LocalServer, tmp_path: Path, answer: object) -> None:
+    url = server.offer("/f", CONTENT).url
+    server.answers["/f"] = [answer]  # type: ignore[list-item]
+    with pytest.raises(DownloadError, match="larger than the 600,000 bytes"):
+        download(Download(url, 300_000), tmp_path / "f")
+    assert names(tmp_path) == []
+
+
+def test_what_the_disk_has_no_room_for_is_not_begun(server: LocalServer, tmp_path: Path) -> None:
+    url = server.give("/f", announcing(10**17))
+    with pytest.raises(DownloadError, match=r"are free in .*; free some space there, or set .* POSVEC_CACHE"):
+        download(Download(url, at_most=10**18), tmp_path / "f")
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307])
+def test_redirects_are_followed_and_ranges_with_them(server: LocalServer, tmp_path: Path, code: int) -> None:
+    there = server.offer("/there", CONTENT)
+    server.give("/there", whole(CONTENT, cut=300_000), whole(CONTENT))
+    url = server.give("/here", redirect("/there", code))
+    download(Download(url, there.size, there.checksum), tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert server.ranges[-1] == "bytes=300000-"
+
+
+@pytest.mark.parametrize("target", ["http://example.org/f", "ftp://127.0.0.1/f", "file:///etc/passwd", "https:///f"])
+def test_redirects_elsewhere_are_followed_to_https_alone(server: LocalServer, tmp_path: Path, target: str) -> None:
+    url = server.give("/here", redirect(target))
+    with pytest.raises(DownloadError, match=r"leads to .*, which is not https; it was not followed"):
+        download(Download(url), tmp_path / "f")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "followed"),
+    [
+        ("https://example.org/f", "https://other.example/f", True),
+        ("https://example.org/f", "//other.example/f", True),
+        ("https://example.org/f", "/g", True),
+        ("https://example.org/f", "http://example.org/f", False),
+        ("https://example.org/f", "http://127.0.0.1/f", False),
+        ("https://localhost/f", "http://localhost/f", False),
+        ("https://example.org/f", "HTTP://example.org/f", False),
+        ("https://example.org/f", "file:///etc/passwd", False),
+        ("https://example.org/f", "ftp://example.org/f", False),
+        ("https://example.org/f", "data:text/plain,x", False),
+        ("https://example.org/f", "javascript:0", False),
+        ("https://example.org/f", "gopher://127.0.0.1:25/", False),
+        ("http://127.0.0.1/f", "http://127.0.0.1.example.org/f", False),
+        ("http://127.0.0.1/f", "http://127.0.0.1@example.org/f", False),
+        ("http://127.0.0.1/f", "http://169.254.169.254/f", False),
+    ],
+)
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_no_redirect_leads_from_https_to_anything_else(origin: str, target: str, followed: bool, code: int) -> None:
+    if followed and code == 308:
+        pytest.skip("Python 3.10 does not follow it")
+
+    class Opened(Exception):
+        pass
+
+    class Opener:
+        def open(self, request: urllib.request.Request, **_: object) -> None:
+            assert urllib.parse.urlsplit(request.full_url).scheme == "https"
+            raise Opened
+
+    redirects = downloads._Redirects()
+    redirects.parent = Opener()  # type: ignore[assignment]
+    headers = email.message.Message()
+    headers["location"] = target
+    request = urllib.request.Request(origin)
+    request.timeout = 1.0
+    with pytest.raises(Opened if followed else DownloadError):
+        getattr(redirects, f"http_error_{code}")(request, io.BytesIO(), code, "", headers)
+
+
+def test_a_server_that_sends_headers_without_end_is_left(server: LocalServer, tmp_path: Path) -> None:
+    def endless(handler: Handler) -> None:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\n")
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                handler.wfile.write(b"X: x\r\n" * 1000)
+
+    with pytest.raises(DownloadError, match="cannot connect or stay connected"):
+        download(Download(server.give("/f", endless)), tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+
+
+def test_redirects_in_a_circle_end(server: LocalServer, tmp_path: Path) -> None:
+    server.give("/b", redirect("/a"))
+    with pytest.raises(DownloadError, match="leads in circles or nowhere"):
+        download(Download(server.give("/a", redirect("/b"))), tmp_path / "f")
+
+
+@pytest.mark.parametrize("url", ["http://example.org/f", "ftp://example.org/f", "file:///etc/passwd", "f", "https:///"])
+def test_nothing_but_https_is_fetched(tmp_path: Path, url: str) -> None:
+    with pytest.raises(DownloadError, match="is not fetched: it is not https"):
+        download(Download(url), tmp_path / "f")
+
+
+def test_a_file_that_is_not_there_is_asked_for_once(server: LocalServer, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"answers 404 Not Found; the file may have moved"):
+        download(Download(server.give("/f", status(404))), tmp_path / "f")
+    assert len(server.requests) == 1
+
+
+def test_a_busy_server_is_asked_again_when_it_says(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    item = server.offer("/f", CONTENT)
+    server.give("/f", status(503, Retry_After=7), status(429), whole(CONTENT))
+    notes: list[str] = []
+    download(item, tmp_path / "f", note=notes.append)
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert waited == [7.0, 0.01]
+    assert notes[0] == f"{item.url}: the server answers 503 Service Unavailable; trying again in 7 s."
+
+
+def test_a_server_that_falls_silent_is_left_and_asked_for_the_rest(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "TIMEOUT", 0.2)
+    item = server.offer("/f", CONTENT)
+    server.give("/f", stalled(CONTENT, 1.0), whole(CONTENT))
+    download(item, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]
+
+
+def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/f"
+    with pytest.raises(DownloadError, match=r"cannot connect or stay connected \(.*refused\)"):
+        download(Download(url), tmp_path / "f")
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_sentence(server: LocalServer, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Exception, match=r"cannot write to the cache folder .*POSVEC_CACHE"):
+        download(server.offer("/f", CONTENT), tmp_path / "file" / "f")

@@ -1,0 +1,77 @@
+"""A small part of what the programs of reliability/ try in full: extremes, and the grid of numerical trust."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from posvec.config import SETTINGS
+from posvec.presets import MODELS, PRESETS
+
+RELIABILITY = Path(__file__).parents[2] / "reliability"
+
+
+def program(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"reliability_{name}", RELIABILITY / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    path = list(sys.path)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = path
+    return module
+
+
+grid, extremes = program("grid"), program("extremes")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    written: Path = grid.write_corpus(tmp_path_factory.mktemp("grid") / "corpus.txt")
+    return written
+
+
+# Every preset, model, initializer and D of the whole grid and two learning rates, if not each with each.
+SLICE = [
+    point
+    for number, point in enumerate(each for each in grid.points() if grid.is_documented(each) and each.lr != 0.025)
+    if number % 19 == 0
+]
+
+
+def test_the_slice_has_all_there_is() -> None:
+    assert {point.preset for point in SLICE} == set(PRESETS)
+    assert {point.model for point in SLICE} == set(MODELS)
+    assert {point.initializer for point in SLICE} == set(SETTINGS["initializer"].choices)
+    assert {point.dim for point in SLICE} == set(grid.DIMS)
+    assert {point.lr for point in SLICE} == {0.05, 0.1}
+
+
+@pytest.mark.parametrize("point", SLICE, ids=lambda point: "-".join(map(str, point)))
+def test_the_loss_falls_and_all_is_finite(point: Any, corpus: Path) -> None:
+    outcome = grid.train_long_enough(point, corpus)
+    assert math.isfinite(outcome.last)
+    assert outcome.is_good, outcome
+
+
+@pytest.mark.parametrize("kind", ["general", "constrained"])
+@pytest.mark.parametrize("name", [name for name in extremes.CASES if name != "vocabulary"])
+def test_an_extreme_works_or_says_why_not(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path))  # and back to what it was before, afterwards
+    outcomes = extremes.passed_through(name, kind, tmp_path)
+    said = {each.step: each.said for each in outcomes if each.said}
+    if (name, kind) == ("repetition", "constrained"):
+        assert "has a word of 10,000 characters" in said.pop("train and save")
+    else:
+        assert len(outcomes) == 10
+    assert said == {}

@@ -1,0 +1,124 @@
+"""Corpora and models on filesystems that fsspec knows; here those of memory and of files."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+import posvec
+from posvec import PosvecError
+from posvec.corpus.sources import open_corpus
+from posvec.model import Model
+from posvec.storage.folders import check_output
+from posvec.system.remote import Address, is_address
+
+fsspec = pytest.importorskip("fsspec", reason='needs fsspec: pip install "posvec[distributed]"')
+
+
+@pytest.fixture
+def memory():
+    filesystem = fsspec.filesystem("memory")
+    yield filesystem
+    filesystem.store.clear()
+    filesystem.pseudo_dirs[:] = [""]
+
+
+@pytest.fixture
+def elsewhere(memory, lines) -> str:
+    half = len(lines) // 2
+    memory.pipe("/texts/one.txt", "\n".join(lines[:half]).encode())
+    memory.pipe("/texts/two.txt.gz", gzip.compress("\n".join(lines[half:]).encode()))
+    memory.pipe("/texts/.hidden", b"not this")
+    return "memory://texts"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("s3://bucket/x", True), ("file:///tmp", True), ("wikipedia:cs", False), ("a/b", False), ("C:/x", False)],
+)
+def test_addresses_are_told_from_paths_and_names(name, expected):
+    assert is_address(name) is expected
+
+
+def test_the_lines_of_a_folder_elsewhere_are_those_of_its_files(elsewhere, lines):
+    with open_corpus(elsewhere) as corpus:
+        assert list(corpus.lines()) == lines
+        assert corpus.paths == ["memory:///texts/one.txt", "memory:///texts/two.txt.gz"]
+
+
+def test_a_pattern_elsewhere_names_files(elsewhere, lines):
+    with open_corpus("memory://texts/*.txt") as corpus:
+        assert list(corpus.lines()) == lines[: len(lines) // 2]
+
+
+def test_a_file_elsewhere_that_changes_is_another_corpus(elsewhere, memory):
+    before = open_corpus(elsewhere)
+    memory.pipe("/texts/one.txt", b"other words\n")
+    assert open_corpus(elsewhere).digest != before.digest
+    with pytest.raises(PosvecError, match="was changed"):
+        before.check_unchanged()
+
+
+def test_a_model_elsewhere_is_saved_replaced_and_loaded(elsewhere, memory, small):
+    model = posvec.train(elsewhere, "subword", **small, output="memory://models/one")
+    assert (Model.load("memory://models/one").input_vectors == model.input_vectors).all()
+    with pytest.raises(PosvecError, match="already holds a model"):
+        check_output("memory://models/one")
+    other = posvec.train(elsewhere, "general", **small, output="memory://models/one", overwrite=True)
+    assert (Model.load("memory://models/one", verify=True).input_vectors == other.input_vectors).all()
+    assert len(memory.ls("/models/one")) == 3, "files of the first model are gone"
+
+
+def test_training_elsewhere_is_resumed(elsewhere, small):
+    class Interrupt:
+        def on_block(self, progress):
+            if progress.share > 0.4:
+                raise KeyboardInterrupt
+
+        def on_epoch(self, progress): ...
+
+    whole = posvec.train(elsewhere, "subword", **small, epochs=4)
+    with pytest.raises(KeyboardInterrupt):
+        posvec.train(
+            elsewhere, "subword", **small, epochs=4, checkpoint_minutes=1e-6, output="memory://models/two",
+            callbacks=[Interrupt()],
+        )  # fmt: skip
+    assert Model.load("memory://models/two").state is not None
+    resumed = posvec.resume("memory://models/two")
+    assert (resumed.input_vectors == whole.input_vectors).all()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("memory://nothing/here", "no file is at"), ("nosuch://bucket/x", "nosuch"), ("memory://texts/*.xyz", "no file")],
+)
+def test_what_is_not_there_is_named(elsewhere, address, said, small):
+    with pytest.raises(PosvecError, match=said):
+        posvec.train(address, **small)
+
+
+def test_a_model_that_is_not_there_is_named(memory):
+    with pytest.raises(PosvecError, match="no model at memory://models/none"):
+        Model.load("memory://models/none")
+
+
+def test_commands_take_addresses(tmp_path, corpus, flags, posvec_command):
+    address = f"file://{tmp_path}/model"
+    ended = posvec_command("train", f"file://{corpus}", "-o", address, *flags, "-q")
+    assert ended.code == 0, ended.err
+    assert Model.load(tmp_path / "model").report.words == 7200
+    assert posvec_command("train", f"file://{corpus}", "-o", address, *flags, "-q").code == 1
+    assert posvec_command("resume", address).err.count("is complete") == 1
+
+
+def test_an_address_reads_and_writes_files(memory, tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+    address = Address("memory://folder/deep/file")
+    address.put(tmp_path / "file")
+    assert address.exists()
+    assert address.stat().st_size == 7
+    address.fetch(tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"content"
+    address.remove()
+    assert not address.exists()

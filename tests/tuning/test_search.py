@@ -1,0 +1,278 @@
+"""Search: spaces, objectives, pruning, budgets, resuming, several processes, databases, autotune, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import posvec
+from posvec import ConfigError, PosvecError, vocabulary
+from posvec.config import Config
+from posvec.presets import make_config
+from posvec.tuning.objectives import TestFiles, make_objectives
+from posvec.tuning.space import Dimension, configured, paper_space, parse_space
+
+optuna = pytest.importorskip("optuna")
+
+from posvec.tuning.search import autotune, search  # noqa: E402
+from posvec.tuning.study import load_study  # noqa: E402
+
+
+def near_window_6(model):
+    return -abs(model.config.model.window - 6)
+
+
+def size(model):
+    return model.config.model.dim
+
+
+@pytest.mark.parametrize(
+    "text", ["window=1..50", "positional_dim=10..300:10", "initial_lr=0.01..0.1:log", "initializer=identity,vanilla",
+             "subwords=true,false", "max_words=none,100", "dim=10,20"],
+)  # fmt: skip
+def test_a_dimension_is_written_as_it_is_read(text):
+    assert Dimension.parse(str(Dimension.parse(text))) == Dimension.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("windo=1..5", "did you mean window"), ("window=5..1", "empty"), ("window=0..5", "at least 1"),
+     ("window=1.5..5", "whole number"), ("window=a..5", "no number"), ("window=..", "no number"), ("window", "such as"),
+     ("window=5", "one value only"), ("window=5,5", "one value only"), ("window=5,6,5", "twice"),
+     ("initializer=1..2", "no range"), ("initializer=identity,foo", "is one of"),
+     ("subwords=true,maybe", "true or false"), ("sample=0..1:log", "above 0"), ("window=1..5:9", "step"),
+     ("window=1..5:0", "step"), ("sample=0..nan", "number")],
+)  # fmt: skip
+def test_a_space_that_cannot_be_is_refused(text, said):
+    with pytest.raises(ConfigError, match=said):
+        parse_space([text])
+
+
+def test_the_paper_s_space_depends_on_the_kind_of_model():
+    assert [str(each) for each in paper_space(make_config("subword"))] == ["window=1..50"]
+    assert [str(each) for each in paper_space(make_config())] == ["window=1..50", "positional_dim=10..300:10"]
+
+
+def test_positional_features_keep_their_share_of_a_dim_that_is_searched():
+    assert configured(make_config(), {"dim": 100}).model.positional_dim == 20
+    assert configured(make_config("positional"), {"dim": 100}).model.positional_dim == 100
+
+
+@pytest.mark.parametrize(
+    ("objective", "searched", "said"),
+    [("accuracy", (), "--questions"), ("similarity", (), "--pairs"), ("foo", (), "no objective"),
+     ("nosuch_module:f", (), "cannot be imported"), ("json:nosuch", (), "cannot be imported"),
+     ("validation_loss", ("negatives",), "cannot be compared"), ("validation_loss", ("sample",), "cannot be compared")],
+)  # fmt: skip
+def test_an_objective_that_cannot_be_measured_is_refused(objective, searched, said):
+    with pytest.raises(ConfigError, match=said):
+        make_objectives([objective], TestFiles(), searched)
+
+
+def test_a_search_finds_the_best_value_and_counts_the_corpus_once(corpus, small, tmp_path, monkeypatch):
+    counted = []
+    count = vocabulary._count
+    monkeypatch.setattr(vocabulary, "_count", lambda *args: counted.append(1) or count(*args))
+    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path / "cache"))
+    result = search(
+        corpus, output=tmp_path / "study", space=["window=1..12"], objectives=[near_window_6], trials=15, prune=False,
+        **small,
+    )  # fmt: skip
+    assert result.best_trial.settings == {"window": 6}
+    assert result.trials[0].settings == {"window": 4}, "what would have been trained without a search comes first"
+    assert len(result.trials) == 15
+    assert len(counted) == 1
+    written = json.loads((tmp_path / "study/best.json").read_text())
+    assert Config.from_dict(written["settings"]) == make_config(**{**small, "window": 6})
+    assert len((tmp_path / "study/trials.csv").read_text().splitlines()) == 16
+
+
+def test_a_search_goes_on_and_the_same_trials_come_from_one_run_or_two(corpus, small, tmp_path):
+    def run(name, trials):
+        return search(
+            corpus,
+            output=tmp_path / name,
+            space=["window=1..9"],
+            objectives=["validation_loss"],
+            trials=trials,
+            **small,
+        )
+
+    run("two", 3)
+    two, one = run("two", 7), run("one", 7)
+    assert len(two.trials) == 7
+    assert [each.settings for each in one.trials] == [each.settings for each in two.trials]
+    assert one.best == two.best
+
+
+def test_trials_that_do_badly_are_given_up_early(corpus, small, tmp_path):
+    result = search(
+        corpus, output=tmp_path / "study", space=["initial_lr=0.0001..0.2:log"], objectives=["validation_loss"],
+        trials=14, **small,
+    )  # fmt: skip
+    pruned = [trial for trial in result.trials if trial.state == "pruned"]
+    assert pruned
+    assert all("worse than most" in trial.reason for trial in pruned)
+    assert result.best_trial.settings["initial_lr"] > 0.01
+
+
+def test_several_objectives_give_a_front_that_no_trial_beats(corpus, small, tmp_path):
+    result = search(
+        corpus, output=tmp_path / "study", space=["window=1..9", "dim=4..16"],
+        objectives=[near_window_6, f"-{__name__}:size"], trials=10, **{**small, "positional_dim": 2},
+    )  # fmt: skip
+    front = [result.trials[number].values for number in result.best]
+    one, other = result.objectives
+    for trial in result.trials:
+        assert not any(trial.values[one] > best[one] and trial.values[other] < best[other] for best in front)
+    files = {path.name for path in (tmp_path / "study/front").iterdir()}
+    assert files == {f"trial-{number}.json" for number in result.best}
+
+
+def test_time_ends_a_search_after_its_first_trial_at_the_earliest(corpus, small, tmp_path):
+    result = search(
+        corpus, output=tmp_path / "study", space=["window=1..9"], objectives=["validation_loss"], seconds=0.01, **small
+    )
+    assert [trial.state for trial in result.trials] == ["complete"]
+
+
+def test_combinations_that_cannot_be_are_passed_over(corpus, small, tmp_path):
+    result = search(
+        corpus, output=tmp_path / "study", space=["dim=4..16", "positional_dim=1..16"], objectives=[near_window_6],
+        trials=6, **small,
+    )  # fmt: skip
+    trained = [trial for trial in result.trials if trial.seconds is not None]
+    assert len(trained) == 6
+    assert all(trial.settings["positional_dim"] <= trial.settings["dim"] for trial in trained)
+
+
+def test_an_objective_that_fails_says_so(corpus, small, tmp_path):
+    with pytest.raises(PosvecError, match="ZeroDivisionError"):
+        search(corpus, output=tmp_path / "study", objectives=[lambda model: 1 / 0], trials=2, **small)
+    assert load_study(tmp_path / "study").trials[0].state == "stopped"
+
+
+def test_a_study_of_anything_else_is_refused_and_can_begin_anew(corpus, long_corpus, small, tmp_path):
+    same = {"output": tmp_path / "study", "space": ["window=1..9"], "objectives": ["validation_loss"], "trials": 1}
+    search(corpus, **same, **small)
+    for changed, said in [
+        ({"space": ["window=1..5"]}, "space window=1..9, not window=1..5"),
+        ({"objectives": [near_window_6]}, "objectives validation_loss"),
+        ({"dim": 8}, "dim 16, not 8"),
+    ]:
+        with pytest.raises(PosvecError, match=said):
+            search(corpus, **{**small, **same, **changed})
+    with pytest.raises(PosvecError, match="another corpus"):
+        search(long_corpus, **same, **small)
+    assert len(search(long_corpus, **same, **small, overwrite=True).trials) == 1
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/thesis.tex").touch()
+    with pytest.raises(PosvecError, match=r"no study: thesis.tex"):
+        search(corpus, **{**same, "output": tmp_path / "other"}, **small)
+
+
+def test_the_command_line_searches_draws_and_trains_what_was_found(posvec_command, corpus, flags, tmp_path):
+    pytest.importorskip("matplotlib")
+    study = tmp_path / "study"
+    ended = posvec_command(
+        "search", corpus, "-o", study, "--objective", "validation_loss,-seconds", "--space", "window=1..9", "--space",
+        "initial_lr=0.01..0.1:log", "--trials", 12, "--keep-best", "--plots", *flags,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "trial 12 of 12, best" in ended.err
+    assert (
+        posvec.load(study / "model").config.model.window
+        == json.loads((study / "best.json").read_text())["searched"]["window"]
+    )
+    names = {"history", "front", "importance", "validation_loss-window", "validation_loss-initial_lr"}
+    assert {path.stem for path in (study / "plots").iterdir()} == names
+    assert posvec_command("train", corpus, "--config", study / "best.json", "-o", tmp_path / "model").code == 0
+    assert posvec_command("study", study, "--json").out.count('"number"') == 12
+    assert "no study" in posvec_command("study", tmp_path).err
+
+
+def test_autotune_trains_the_best_on_all_of_the_corpus(posvec_command, corpus, flags, tmp_path):
+    given = [flag for flag in flags if flag not in ("--window", "4")]
+    ended = posvec_command("train", corpus, "-o", tmp_path / "model", "--autotune", "2s", *given)
+    assert ended.code == 0, ended.err
+    model, found = posvec.load(tmp_path / "model"), load_study(tmp_path / "model.search")
+    assert model.config == found.best_config
+    assert model.config.training.validation == 0
+    assert {text.partition("=")[0] for text in found.space} == {"window", "positional_dim", "initial_lr"}
+    assert posvec_command("train", corpus, "-o", tmp_path / "b", "--questions", corpus).code == 2
+    assert posvec_command("train", corpus, "-o", tmp_path / "b", "--autotune", "soon").code == 2
+
+
+def test_autotune_refuses_to_search_for_nothing(corpus, small, tmp_path):
+    with pytest.raises(ConfigError, match="every setting"):
+        autotune(corpus, 1.0, output=tmp_path / "model", **{**small, "initial_lr": 0.1, "positional_dim": 2})
+
+
+def test_ctrl_c_stops_a_search_that_goes_on_with_the_same_trial(posvec_process, long_corpus, flags, tmp_path):
+    study = tmp_path / "study"
+    arguments = ("search", long_corpus, "-o", study, "--objective", "validation_loss", *flags, "--epochs", 20)
+    process = posvec_process(*arguments, "--trials", 50)
+    deadline = time.monotonic() + 60
+    while not (study / "best.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"the same command goes on" in err
+    trials = load_study(study).trials
+    assert trials[0].state == "complete"
+    assert [trials[-2].state, trials[-1].state] == ["stopped", "waiting"]
+    assert trials[-1].settings == trials[-2].settings
+
+
+def _two_processes(corpus: Path, flags: list[str], folder: Path, *more: str) -> None:
+    code = "from posvec.cli import main; main()"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, "search", str(corpus), "--objective", "validation_loss", "--trials", "8",
+             "-o", str(folder / output), *more, *flags, "-q"], stderr=subprocess.PIPE,
+        )
+        for output in (("study", "study") if not more else ("one", "two"))
+    ]  # fmt: skip
+    for process in started:
+        _, err = process.communicate(timeout=100)
+        assert process.returncode == 0, err.decode()
+
+
+def _check_shared(result) -> None:
+    finished = [trial for trial in result.trials if trial.seconds is not None]
+    assert len(finished) in (8, 9), "each process may end the trial that it is at"
+    assert {trial.state for trial in result.trials} <= {"complete", "pruned"}
+
+
+def test_two_processes_work_on_one_study(long_corpus, flags, tmp_path):
+    _two_processes(long_corpus, flags, tmp_path)
+    _check_shared(load_study(tmp_path / "study"))
+
+
+@pytest.mark.skipif("POSVEC_TEST_POSTGRES" not in os.environ, reason="POSVEC_TEST_POSTGRES names no server")
+def test_two_processes_share_a_study_in_postgresql(long_corpus, flags, tmp_path):
+    url = os.environ["POSVEC_TEST_POSTGRES"]
+    name = f"posvec-test-{os.getpid()}-{time.time_ns()}"
+    _two_processes(long_corpus, flags, tmp_path, "--storage", url, "--name", name)
+    try:
+        _check_shared(load_study(tmp_path / "one", url, name))
+        assert (tmp_path / "one/best.json").exists()
+    finally:
+        optuna.delete_study(study_name=name, storage=url)
+
+
+def test_a_database_that_is_not_there_is_named_without_its_password(corpus, small, tmp_path):
+    with pytest.raises(PosvecError, match=r"nosuch://me:\*\*\*@host") as error:
+        search(
+            corpus, output=tmp_path / "study", objectives=[near_window_6], storage="nosuch://me:secret@host/x", **small
+        )
+    assert "secret" not in str(error.value)
