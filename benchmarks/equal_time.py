@@ -23,7 +23,7 @@ from posvec import Model, StopTraining, make_config
 from posvec.config import TextConfig
 from posvec.corpus.encoding import encode
 from posvec.corpus.sources import open_corpus
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 from posvec.training.loop import train
 from reporting import RESULTS, made_by, table, write
 from runs import keep_run, read_runs
@@ -63,11 +63,11 @@ class Curve:
         self.model, self.seconds, self.data = model, seconds, data
         self.points: list[dict[str, float]] = []
 
-    def on_block(self, progress: Progress) -> None:
+    def on_block(self, progress: TrainingProgress) -> None:
         if progress.seconds >= self.seconds:
             raise StopTraining
 
-    def on_epoch(self, progress: Progress) -> None:
+    def on_epoch(self, progress: TrainingProgress) -> None:
         self.add(progress.seconds)
 
     def add(self, seconds: float) -> None:

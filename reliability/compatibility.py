@@ -1,6 +1,6 @@
 """Every Python that posvec supports and that this machine has, with the oldest and the newest packages that it allows.
 
-    python reliability/compatibility.py [3.10 ...] [--tests tests/storage/test_golden.py ...] [--build-type Release] [--jobs 1]
+    python reliability/compatibility.py [3.10 ...] [--tests tests/storage ...] [--build-type Release] [--jobs 1]
 
 For each Python, posvec is built once (in build/compatibility) and installed beside the oldest versions of its base
 dependencies that there are wheels of, as pyproject.toml bounds them, and beside the newest; then tests run that need no

@@ -32,7 +32,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 import posvec
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
@@ -131,11 +131,11 @@ def train_for(arguments: argparse.Namespace) -> int:
 
 def train_once(words: int, output: Path, end: float, watch: Watch) -> Round:
     class Deadline:
-        def on_block(self, progress: Progress) -> None:
+        def on_block(self, progress: TrainingProgress) -> None:
             if time.monotonic() > end:
                 raise posvec.StopTraining
 
-        def on_epoch(self, progress: Progress) -> None: ...
+        def on_epoch(self, progress: TrainingProgress) -> None: ...
 
     begin, cpu = time.monotonic(), time.process_time()
     posvec.train(

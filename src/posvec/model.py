@@ -19,14 +19,13 @@ from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
 from posvec.query.neighbors import best
 from posvec.storage.folders import Folder
-from posvec.storage.quantization import Compression, Table
+from posvec.storage.quantization import Compression, VectorTable
 from posvec.storage.records import TrainingReport, TrainingState
 from posvec.subwords import SubwordRows, build_rows
-from posvec.system.arrays import is_padded, padded_table
+from posvec.system.arrays import FloatArray, is_padded, padded_table
 from posvec.vectors import WordVectors, sigmoid
 from posvec.vocabulary import Vocabulary
 
-Floats = NDArray[np.float32]
 MASK, PAD_WORD = "[MASK]", "[PAD]"
 
 
@@ -43,8 +42,8 @@ class Prediction:
 class PackedTables(Protocol):
     """Tables of a model that are being trained, in a form of their own."""
 
-    def input_copy(self) -> Floats: ...
-    def output_copy(self) -> Floats: ...
+    def input_copy(self) -> FloatArray: ...
+    def output_copy(self) -> FloatArray: ...
 
 
 class Model:
@@ -59,9 +58,9 @@ class Model:
         config: Config,
         vocabulary: Vocabulary,
         rows: SubwordRows,
-        input_vectors: Table,
-        output_vectors: Table,
-        positional_vectors: Floats,
+        input_vectors: VectorTable,
+        output_vectors: VectorTable,
+        positional_vectors: FloatArray,
         report: TrainingReport | None = None,
         state: TrainingState | None = None,
         origin: Folder | None = None,
@@ -134,12 +133,12 @@ class Model:
         )
 
     @property
-    def input_vectors(self) -> Table:
+    def input_vectors(self) -> VectorTable:
         """While they are trained in 16 bits (the setting ``precision``), a copy as they are now."""
         return self.packed.input_copy() if self.packed else self._input_vectors
 
     @property
-    def output_vectors(self) -> Table:
+    def output_vectors(self) -> VectorTable:
         """While they are trained in 16 bits, a copy as they are now."""
         return self.packed.output_copy() if self.packed else self._output_vectors
 
@@ -148,7 +147,7 @@ class Model:
         """Whether there are output vectors, which masked words are predicted by; compression can leave them out."""
         return self.compression is None or not self.compression.vectors_only
 
-    def trained_tables(self) -> tuple[Floats, Floats]:
+    def trained_tables(self) -> tuple[FloatArray, FloatArray]:
         """The input and the output vectors as training needs them; ModelError if the model is compressed."""
         tables = self.input_vectors, self.output_vectors
         if self.compression or not isinstance(tables[0], np.ndarray) or not isinstance(tables[1], np.ndarray):
@@ -162,7 +161,7 @@ class Model:
         """The word vectors, made when first asked for: each the mean of its word's rows."""
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
 
-    def context_vector(self, sentence: str | Sequence[str], position: int | None = None) -> Floats:
+    def context_vector(self, sentence: str | Sequence[str], position: int | None = None) -> FloatArray:
         """u_C of the one [MASK] in a sentence: the mean of u_w * [d_p, 1, ..., 1] over up to c words on each side.
 
         A sentence without [MASK] needs the ``position`` of the word to be masked, 0 for the first one. [PAD] holds a
@@ -185,9 +184,9 @@ class Model:
         weighted[: self.config.model.positional_dim] *= self.position(position)
         return weighted
 
-    def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> Floats:
+    def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:
         """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.query.sentences`."""
-        vector: Floats = self.sentence_vectors([sentence], method, a)[0]
+        vector: FloatArray = self.sentence_vectors([sentence], method, a)[0]
         return vector
 
     def sentence_vectors(
@@ -196,7 +195,7 @@ class Model:
         method: str = "mean",
         a: float = 1e-3,
         remove_component: bool = False,
-    ) -> Floats:
+    ) -> FloatArray:
         """The vectors of many sentences, (n, D); without what they have in common, if ``remove_component``."""
         from posvec.query.sentences import sentence_vectors
 
@@ -241,11 +240,11 @@ class Model:
         window = self.config.model.window
         return [*range(-window, 0), *range(1, window + 1)]
 
-    def position(self, position: int) -> Floats:
+    def position(self, position: int) -> FloatArray:
         """d_p, (D',), for p in -c..-1, 1..c."""
         window = self.config.model.window
         row = position + window if position < 0 else position + window - 1
-        vector: Floats = self.positional_vectors[row]
+        vector: FloatArray = self.positional_vectors[row]
         return vector
 
     def position_importance(self) -> dict[int, float]:

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import SubwordConfig
-from posvec.corpus.sources import Progress
+from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError, UnknownWordError
 from posvec.query.neighbors import Neighbor, best
 from posvec.query.operands import unit, units
 from posvec.query.queries import Queries
 from posvec.storage.folders import Folder
-from posvec.storage.quantization import Table
+from posvec.storage.quantization import VectorTable
 from posvec.subwords import SubwordRows, build_rows, subwords
+from posvec.system.arrays import FloatArray
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from posvec.query.approximate import NeighborIndex
 
 __all__ = ["Neighbor", "Part", "WordVectors", "best"]
-
-Floats = NDArray[np.float32]
 
 
 class Part(NamedTuple):
@@ -46,7 +45,7 @@ class WordVectors(Queries):
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: Table, origin: Folder | None = None
+        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: VectorTable, origin: Folder | None = None
     ) -> None:
         self._vocabulary = vocabulary
         self._rows = rows
@@ -86,7 +85,7 @@ class WordVectors(Queries):
     def __contains__(self, word: object) -> bool:
         return word in self._vocabulary
 
-    def __getitem__(self, word: str | Sequence[str]) -> Floats:
+    def __getitem__(self, word: str | Sequence[str]) -> FloatArray:
         """The vector of a word, or those of a list of words, one in each row."""
         if isinstance(word, str):
             return self.get_vector(word)
@@ -118,14 +117,14 @@ class WordVectors(Queries):
         """Whether a word has a vector: it is in the vocabulary, or one is made from its n-grams."""
         return word in self or self.oov(word)
 
-    def get_vector(self, word: str, norm: bool = False) -> Floats:
+    def get_vector(self, word: str, norm: bool = False) -> FloatArray:
         """The vector of a word, of length 1 if ``norm``."""
         if not isinstance(word, str):
             raise PosvecError(f"words are strings, and {word!r} is not; convert it")
         vector = self._known(self._vocabulary.index[word]) if word in self else self._from_ngrams(word)
         return unit(vector) if norm else vector
 
-    def get_vectors(self, words: Iterable[str], norm: bool = False) -> Floats:
+    def get_vectors(self, words: Iterable[str], norm: bool = False) -> FloatArray:
         """The vectors of words, (n, D), each of length 1 if ``norm``."""
         if isinstance(words, str):
             raise PosvecError(f"get_vectors takes a list of words; use get_vector({words!r}) for one")
@@ -155,7 +154,7 @@ class WordVectors(Queries):
         return [Part(text, next(shares) if row >= 0 else None) for text, row in zip(texts, rows, strict=True)]
 
     @cached_property
-    def table(self) -> Floats:
+    def table(self) -> FloatArray:
         """All word vectors, (V, D), in the order of the vocabulary."""
         if not len(self._rows.bucket_ids):
             return self._input_vectors[: len(self)]
@@ -198,7 +197,7 @@ class WordVectors(Queries):
     # ---- approximate neighbours -------------------------------------------------------------------------------
 
     def build_index(
-        self, connectivity: int = 16, effort: int = 128, threads: int = 0, progress: Progress | None = None
+        self, connectivity: int = 16, effort: int = 128, threads: int = 0, progress: ProgressCallback | None = None
     ) -> NeighborIndex:
         """An index for ``most_similar(..., index=index)``, approximate, and fast among millions of words.
 
@@ -226,14 +225,14 @@ class WordVectors(Queries):
     def _place(self, word: object) -> int:
         return self._vocabulary.index.get(word, -1) if isinstance(word, str) else -1
 
-    def _known(self, word: int) -> Floats:
+    def _known(self, word: int) -> FloatArray:
         """The vector of a word of the vocabulary, by the same sum whether the whole table was asked for or not."""
         if self._has_table:
-            vector: Floats = self.table[word]
+            vector: FloatArray = self.table[word]
             return vector
         return self._mean(self._rows.rows_of_known(word))
 
-    def _from_ngrams(self, word: str) -> Floats:
+    def _from_ngrams(self, word: str) -> FloatArray:
         rows = self._rows.rows_of(word)
         if not len(rows):
             raise UnknownWordError(
@@ -243,10 +242,10 @@ class WordVectors(Queries):
             )
         return self._mean(rows)
 
-    def _mean(self, rows: NDArray[np.uint32]) -> Floats:
+    def _mean(self, rows: NDArray[np.uint32]) -> FloatArray:
         mean = np.empty((1, self.vector_size), np.float32)
         _mean_rows(self._input_vectors, np.array([0, len(rows)], np.uint64), rows, mean)
-        only: Floats = mean[0]
+        only: FloatArray = mean[0]
         return only
 
 
@@ -256,7 +255,7 @@ def sigmoid(score: float | NDArray[np.float64]) -> NDArray[np.float64]:
     return value
 
 
-def _mean_rows(table: Table, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: Floats) -> None:
+def _mean_rows(table: VectorTable, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: FloatArray) -> None:
     """The means of some words' rows: those of word i of ``means`` begin at ``row_begin[i]`` in ``rows``."""
     if not isinstance(table, np.ndarray):
         # Of a coded table, only the rows that these words are made of are decoded, each once.

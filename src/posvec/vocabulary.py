@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import Config, VocabularyConfig
 from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_meta
-from posvec.corpus.sources import Corpus, Progress
+from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import get_tokenizer, tokenizer_version
 from posvec.errors import CorpusError, ModelError
 from posvec.system.atomic import replacing
@@ -44,7 +44,7 @@ class Vocabulary:
         corpus: Corpus,
         config: VocabularyConfig | None = None,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         cache: Path | None = None,
     ) -> Vocabulary:
         """Count the words of a corpus, or take them from the cache if that was done before."""
@@ -189,7 +189,7 @@ class Vocabulary:
         return Vocabulary(words, counts, total, config)
 
 
-def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: Progress | None) -> Vocabulary:
+def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: ProgressCallback | None) -> Vocabulary:
     tokenizer = get_tokenizer(corpus.tokenizer)
     # Each thread counts for itself; a counter waits here while nobody uses it.
     counters = [_kernel.WordCounter(tokenizer) for _ in range(thread_count(threads))]

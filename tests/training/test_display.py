@@ -7,10 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 from posvec.training.display import LineDisplay, TerminalDisplay, describe, format_seconds, make_display
 
-PROGRESS = Progress(
+PROGRESS = TrainingProgress(
     epoch=2,
     epochs=5,
     share=0.3,

@@ -9,7 +9,7 @@ import click
 
 from posvec.cli.arguments import named_models
 from posvec.errors import ConfigError
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 
 @click.command()
@@ -23,7 +23,7 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
     Nothing but this machine reaches the page unless --host says otherwise. Ctrl-C ends it.
     """
     for module in ("fastapi", "uvicorn", "sklearn"):
-        need(module, "explorer")
+        require_extra(module, "explorer")
     from posvec.explorer import application, opened, security
 
     if len(set(models)) < len(models):

@@ -22,7 +22,7 @@ from posvec.corpus.cache import (
     publish,
     read_meta,
 )
-from posvec.corpus.sources import Corpus, Progress
+from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import get_tokenizer, tokenizer_version
 from posvec.errors import CorpusError
 from posvec.system.threads import map_in_order
@@ -150,7 +150,7 @@ def encode(
     corpus: Corpus,
     vocabulary: Vocabulary,
     threads: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     cache: Path | None = None,
 ) -> EncodedCorpus:
     """The ids of a corpus, from the cache if they are there, else made by ``threads`` threads and put there.
@@ -178,7 +178,7 @@ def encode(
 
 
 def _write(
-    folder: Path, corpus: Corpus, vocabulary: Vocabulary, threads: int, progress: Progress | None
+    folder: Path, corpus: Corpus, vocabulary: Vocabulary, threads: int, progress: ProgressCallback | None
 ) -> dict[str, Any]:
     tokens = in_vocabulary = lines = 0
     encode_chunk = partial(WordIds(vocabulary.words).encode, get_tokenizer(corpus.tokenizer))

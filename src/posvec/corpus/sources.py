@@ -30,7 +30,7 @@ from posvec.system.files import (
 )
 
 Source = Union[str, Path, Iterable[str | Path], Iterable[Sequence[str]], "Corpus"]
-Progress = Callable[[float], None]
+ProgressCallback = Callable[[float], None]
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_LINE = 4 << 20
@@ -95,7 +95,7 @@ class Corpus:
         if not self.size_hint:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
 
-    def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
+    def chunks(self, progress: ProgressCallback | None = None) -> Iterator[bytes]:
         """UTF-8 bytes of whole lines, some megabytes at a time; lines that are longer than that come in pieces.
 
         ``progress`` is told the share of the input that was read.
@@ -301,7 +301,7 @@ def _cut_between_words(text: bytearray, most: int) -> int:
     return next((cut for cut in range(most, max(most - 4, 0), -1) if text[cut] & 0xC0 != 0x80), most)
 
 
-def _sharer(progress: Progress | None, done: int, size: int) -> Callable[[int], None]:
+def _sharer(progress: ProgressCallback | None, done: int, size: int) -> Callable[[int], None]:
     if progress is None or not size:
         return lambda read: None
     return lambda read: progress(min(1.0, (done + read) / size))

@@ -30,7 +30,7 @@ from posvec.datasets.embedded import python_docs
 from posvec.errors import CorpusError, DownloadError
 from posvec.system.atomic import put_in_place, replacing
 from posvec.system.console import format_size
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 DATASETS: dict[str, Callable[[], Iterator[str]]] = {"python-docs": python_docs}
 """Corpora that need no download."""
@@ -137,7 +137,7 @@ def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | Non
     display = display or Quiet()
     folder = _folder(entry.name)
     if entry.layout == "dump":
-        need("wikitextparser", "wiki")  # said before hours of fetching, not after
+        require_extra("wikitextparser", "wiki")  # said before hours of fetching, not after
     with _locked(folder, display):
         if not overwrite and (path := _whole(folder)) is not None:
             return path  # another process was waited for

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from posvec.errors import CorpusError, PosvecError
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 # Elements whose content is not read as part of the text.
 _ELEMENTS = (
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W\d_]")
 
 def plain_paragraphs(text: str, namespaces: Sequence[str] = ("Category", "File", "Image")) -> list[str]:
     """The paragraphs and items of lists of a page, one line each; links into the namespaces are left out."""
-    parser = need("wikitextparser", "wiki")
+    parser = require_extra("wikitextparser", "wiki")
     text = _GONE.sub("", text.replace(_MARK, ""))
     count = 1
     while count:
@@ -102,7 +102,7 @@ class Workers:
 
 @contextmanager
 def working() -> Iterator[Workers]:
-    need("wikitextparser", "wiki")  # said here once, not by every process
+    require_extra("wikitextparser", "wiki")  # said here once, not by every process
     workers = Workers()
     try:
         yield workers

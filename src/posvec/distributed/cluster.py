@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from posvec.config import Config
-from posvec.corpus.sources import Corpus, Progress
+from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.distributed.crew import Workers
 from posvec.distributed.failures import failure, reason
 from posvec.distributed.options import Options
 from posvec.distributed.text import ShardedCorpus, count, encode
 from posvec.errors import PosvecError
 from posvec.model import Model
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.system.threads import thread_count
 from posvec.vocabulary import Vocabulary
 
@@ -30,14 +30,14 @@ class Cluster:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._ray = need("ray", "distributed")
+        self._ray = require_extra("ray", "distributed")
 
-    def count(self, corpus: Corpus, config: Config, progress: Progress | None) -> Vocabulary:
+    def count(self, corpus: Corpus, config: Config, progress: ProgressCallback | None) -> Vocabulary:
         with self._failures():
             return count(corpus, config.vocabulary, self._parallel(), progress)
 
     def encode(
-        self, corpus: Corpus, vocabulary: Vocabulary, config: Config, progress: Progress | None
+        self, corpus: Corpus, vocabulary: Vocabulary, config: Config, progress: ProgressCallback | None
     ) -> ShardedCorpus:
         with self._failures():
             return encode(corpus, vocabulary, self._parallel(), progress)
@@ -87,7 +87,7 @@ def connected(address: str, options: Options, threads: object = None) -> Iterato
             "Ray cannot start in a process that has opened an approximate index; train in another process, or import "
             "ray before you open the index"
         )
-    ray = need("ray", "distributed")
+    ray = require_extra("ray", "distributed")
     if ray.is_initialized():
         yield
         return

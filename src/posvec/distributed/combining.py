@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posvec._kernel import add_up
 from posvec.distributed.plan import Block
-from posvec.system.arrays import Floats, Numbers
+from posvec.system.arrays import FloatArray, Numbers
 
 _UNITS = np.iinfo(np.int16)
 _LEADING = 512  # rows of a part, the busiest: enough to tell where all of them go
@@ -39,7 +39,7 @@ def exchange(block: Block, values: Numbers, changes: Sequence[Changes], rule: st
     values[:] = moved if values.dtype == np.float32 else np.rint(moved).clip(_UNITS.min, _UNITS.max)
 
 
-def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:
+def combine(rows: int, changes: Sequence[Changes], rule: str) -> FloatArray:
     """How far rows move after all, whatever the block that they are of."""
     total = _sum(rows, changes)
     squares, touched = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
@@ -50,7 +50,7 @@ def combine(rows: int, changes: Sequence[Changes], rule: str) -> Floats:
     return total
 
 
-def steady(changes: Sequence[Changes], places: Sequence[slice]) -> Floats:
+def steady(changes: Sequence[Changes], places: Sequence[slice]) -> FloatArray:
     """The sum of the workers' changes to all rows of a block, kept from going too far.
 
     Rows that are updated many times between exchanges drift together in one direction until something pulls them back;
@@ -72,22 +72,22 @@ class Tally:
     """All that a rule can go by, for each row of a block."""
 
     workers: int
-    touched: Floats
+    touched: FloatArray
     """How many workers have changed it."""
-    squares: Floats
+    squares: FloatArray
     """The sum over workers of the squared length of their change."""
-    total: Floats
+    total: FloatArray
     """The sum of the changes."""
 
 
-def _agreement(tally: Tally) -> Floats:
+def _agreement(tally: Tally) -> FloatArray:
     """1 where changes are at right angles, 1/W where W workers all found the same: what they agree on counts once."""
     length = _squares(tally.total)
-    share: Floats = np.minimum(1, tally.squares / np.maximum(length, np.float32(1e-30)))
+    share: FloatArray = np.minimum(1, tally.squares / np.maximum(length, np.float32(1e-30)))
     return share
 
 
-RULES: dict[str, Callable[[Tally], Floats]] = {
+RULES: dict[str, Callable[[Tally], FloatArray]] = {
     "mean": lambda tally: np.full(len(tally.touched), 1 / tally.workers, np.float32),
     "touched": lambda tally: np.reciprocal(np.maximum(tally.touched, 1)),
     "agreement": _agreement,
@@ -96,23 +96,23 @@ RULES: dict[str, Callable[[Tally], Floats]] = {
 """The share of the sum of all changes that each row moves by."""
 
 
-def _main_direction(rows: Floats) -> Floats:
+def _main_direction(rows: FloatArray) -> FloatArray:
     """The direction in which rows are longest, all together, by the power method: of length 1, or 0 if they are."""
     direction = rows[np.argmax(_squares(rows))]
     for _ in range(8):  # near enough: nothing depends on the last digits
         direction = direction / max(float(np.linalg.norm(direction)), 1e-30)
         direction = rows.T @ (rows @ direction)
-    longest: Floats = direction / max(float(np.linalg.norm(direction)), 1e-30)
+    longest: FloatArray = direction / max(float(np.linalg.norm(direction)), 1e-30)
     return longest
 
 
-def _square_along(change: Changes, rows: slice, direction: Floats) -> float:
+def _square_along(change: Changes, rows: slice, direction: FloatArray) -> float:
     """How far a worker has moved some rows of a block along a direction: the sum of squares."""
     begin, end = np.searchsorted(change.places, [rows.start, rows.stop])
     return float(np.square(change.moved[begin:end].astype(np.float32) @ direction).sum())
 
 
-def _sum(rows: int, changes: Sequence[Changes]) -> Floats:
+def _sum(rows: int, changes: Sequence[Changes]) -> FloatArray:
     total: Numbers = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
     _add(total, changes)
     return total.astype(np.float32)
@@ -122,6 +122,6 @@ def _add(rows: Numbers, changes: Sequence[Changes]) -> None:
     add_up(rows, [change.places for change in changes], [change.moved for change in changes])
 
 
-def _squares(rows: Numbers) -> Floats:
-    squares: Floats = np.einsum("ij,ij->i", rows, rows, dtype=np.float32)
+def _squares(rows: Numbers) -> FloatArray:
+    squares: FloatArray = np.einsum("ij,ij->i", rows, rows, dtype=np.float32)
     return squares

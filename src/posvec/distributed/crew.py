@@ -27,7 +27,7 @@ from posvec.distributed.worker import Blueprint, Step, Worker
 from posvec.errors import PosvecError
 from posvec.model import Model
 from posvec.storage.records import ClusterReport
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.training.stretches import Result, Stretches, Work, total
 
 _ROUNDS = 50  # of an epoch at least, however short the text
@@ -57,7 +57,7 @@ class Workers:
     """Those that train a model, from its creation to the end of training."""
 
     def __init__(self, model: Model, text: ShardedCorpus, options: Options, threads: int) -> None:
-        self.ray = need("ray", "distributed")
+        self.ray = require_extra("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads
         per_stretch = text.tokens / text.stretches
         words = min(options.round_words, text.tokens / _ROUNDS / self.size)

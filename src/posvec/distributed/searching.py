@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from posvec.distributed.failures import failure
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.training.pipeline import Silent
 from posvec.tuning.results import SearchResult
 from posvec.tuning.study import summarize
@@ -22,7 +22,7 @@ def run_together(
     search: Search, trials: int | None, seconds: float | None, keep_best: bool, *, workers: int, threads: int
 ) -> SearchResult:
     """Every worker runs the search as one process does; they meet in the study's storage."""
-    ray = need("ray", "distributed")
+    ray = require_extra("ray", "distributed")
     if trials is None and seconds is None:
         trials = TRIALS
     helper = copy.copy(search)

@@ -20,19 +20,21 @@ from numpy.typing import NDArray
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
 from posvec.corpus.encoding import Stretch, cut_lines, encoded_digest, stretch_length, stretch_targets
-from posvec.corpus.sources import Corpus, Piece, Progress, piece_chunks
+from posvec.corpus.sources import Corpus, Piece, ProgressCallback, piece_chunks
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vocabulary import Vocabulary, none_left
 
 _PIECE = 32 << 20  # bytes of text at most
 _KEPT = 2  # pieces that a worker keeps at hand
 
 
-def count(corpus: Corpus, config: VocabularyConfig, parallel: int, progress: Progress | None = None) -> Vocabulary:
+def count(
+    corpus: Corpus, config: VocabularyConfig, parallel: int, progress: ProgressCallback | None = None
+) -> Vocabulary:
     """The vocabulary of a corpus: tasks count a piece each, others add up the counts of a part of the words each."""
-    ray = need("ray", "distributed")
+    ray = require_extra("ray", "distributed")
     counting = ray.remote(num_returns=parallel + 1)(_count_piece)
     counted = [counting.remote(piece, corpus.errors, corpus.tokenizer, parallel) for piece in _pieces(corpus, parallel)]
     tokens = sum(_follow([parts[0] for parts in counted], progress))
@@ -48,9 +50,11 @@ def count(corpus: Corpus, config: VocabularyConfig, parallel: int, progress: Pro
     return vocabulary
 
 
-def encode(corpus: Corpus, vocabulary: Vocabulary, parallel: int, progress: Progress | None = None) -> ShardedCorpus:
+def encode(
+    corpus: Corpus, vocabulary: Vocabulary, parallel: int, progress: ProgressCallback | None = None
+) -> ShardedCorpus:
     """The ids of a corpus, in shards that lie in the object store."""
-    ray = need("ray", "distributed")
+    ray = require_extra("ray", "distributed")
     words = ray.put(vocabulary.words)
     encoding = ray.remote(num_returns=2)(_encode_piece)
     encoded = [encoding.remote(piece, corpus.errors, corpus.tokenizer, words) for piece in _pieces(corpus, parallel)]
@@ -125,7 +129,7 @@ class ShardedCorpus:
     def _shard(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         with _LOCK:
             if number not in self._at_hand:
-                self._at_hand[number] = need("ray", "distributed").get(self.shards[number])
+                self._at_hand[number] = require_extra("ray", "distributed").get(self.shards[number])
                 if len(self._at_hand) > _KEPT:
                     self._at_hand.popitem(last=False)
             return self._at_hand[number]
@@ -149,9 +153,9 @@ def _pieces(corpus: Corpus, parallel: int) -> Iterator[Piece]:
     return corpus.pieces(min(_PIECE, corpus.size_hint // (4 * parallel) + 1))
 
 
-def _follow(results: Sequence[Any], progress: Progress | None) -> list[Any]:
+def _follow(results: Sequence[Any], progress: ProgressCallback | None) -> list[Any]:
     """What tasks have made, in their order; ``progress`` hears how many have ended."""
-    ray = need("ray", "distributed")
+    ray = require_extra("ray", "distributed")
     waiting = list(results)
     while waiting:
         _, waiting = ray.wait(waiting, num_returns=1)

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.corpus.sources import Progress
+from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.lines import as_paths, told
-from posvec.evaluation.lookup import Floats, Lookup, Rows, Unknown
+from posvec.evaluation.lookup import Lookup, Rows, Unknown
 from posvec.evaluation.questions import Question, Section, read_questions
 from posvec.evaluation.results import Result, Table
+from posvec.system.arrays import FloatArray
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
@@ -104,7 +105,7 @@ def evaluate(
     case_fold: bool = True,
     oov: Unknown = "skip",
     skip_invalid: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> AnalogyResult:
     """Ask a model the questions of files or folders (see :func:`posvec.evaluation.questions.read_questions`).
 
@@ -161,7 +162,9 @@ def _tally(name: str, kind: str | None, outcomes: NDArray[np.int8]) -> Tally:
     return Tally(name, kind, correct / total if total else None, coverage, correct, total, skipped)
 
 
-def _outcomes(lookup: Lookup, questions: list[Question], method: Method, progress: Progress | None) -> NDArray[np.int8]:
+def _outcomes(
+    lookup: Lookup, questions: list[Question], method: Method, progress: ProgressCallback | None
+) -> NDArray[np.int8]:
     outcomes = np.full(len(questions), SKIPPED, np.int8)
     asked, given, accepted = [], [], []
     for i, question in enumerate(questions):
@@ -179,7 +182,7 @@ def _outcomes(lookup: Lookup, questions: list[Question], method: Method, progres
     return outcomes
 
 
-def _answer(lookup: Lookup, questions: Rows, method: Method, progress: Progress | None) -> Rows:
+def _answer(lookup: Lookup, questions: Rows, method: Method, progress: ProgressCallback | None) -> Rows:
     """The best answer of each question (rows a, b, c, sorted): the row of its most frequent variant, -1 for none."""
     given = np.unique(questions)
     a, b, c = np.searchsorted(given, questions).T
@@ -190,7 +193,7 @@ def _answer(lookup: Lookup, questions: Rows, method: Method, progress: Progress 
     begins = np.flatnonzero(np.diff(a, prepend=-1) | np.diff(b, prepend=-1)).tolist()
     ends = [*begins[1:], len(questions)]
 
-    def best_of_block(begin: int) -> tuple[Rows, Floats]:
+    def best_of_block(begin: int) -> tuple[Rows, FloatArray]:
         block = np.arange(begin, min(begin + _BLOCK, len(lookup)))
         plus, minus = _parts(vectors @ lookup.unit(block).T, method)
         # A word of a question is no answer to it, in upper or lower case: minus infinity in any part makes the sum so.
@@ -218,7 +221,7 @@ def _answer(lookup: Lookup, questions: Rows, method: Method, progress: Progress 
     return answers
 
 
-def _parts(cosines: Floats, method: Method) -> tuple[Floats, Floats]:
+def _parts(cosines: FloatArray, method: Method) -> tuple[FloatArray, FloatArray]:
     if method == "3cosadd":
         return cosines, -cosines
     moved = np.maximum((1 + cosines) / 2, np.finfo(np.float32).tiny)  # rounding can take a cosine below -1

@@ -30,7 +30,7 @@ from posvec.evaluation.lines import parse_lines, told
 from posvec.evaluation.lookup import Rows
 from posvec.evaluation.results import Result, Table
 from posvec.system.console import plural
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ class _Task:
         return term_similarity(self.documents.vectors)
 
     def linear(self, train: Rows, test: Rows) -> Labels:
-        classifier = need("sklearn.pipeline", EXTRA).make_pipeline(
-            need("sklearn.preprocessing", EXTRA).StandardScaler(),
-            need("sklearn.linear_model", EXTRA).LogisticRegression(max_iter=1000),
+        classifier = require_extra("sklearn.pipeline", EXTRA).make_pipeline(
+            require_extra("sklearn.preprocessing", EXTRA).StandardScaler(),
+            require_extra("sklearn.linear_model", EXTRA).LogisticRegression(max_iter=1000),
         )
         means = self.documents.means()
         predictions: Labels = classifier.fit(means[train], self.labels[train]).predict(means[test])
@@ -219,7 +219,7 @@ def _folds(labels: Labels, folds: int, seed: int, path: str | Path) -> list[tupl
             if texts > 1
             else f"{path} has one text with the label {rarest}, too few for cross-validation; add some"
         )
-    split = need("sklearn.model_selection", EXTRA).StratifiedKFold(folds, shuffle=True, random_state=seed)
+    split = require_extra("sklearn.model_selection", EXTRA).StratifiedKFold(folds, shuffle=True, random_state=seed)
     return list(split.split(labels, labels))
 
 

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
-from posvec.system.extras import need
+from posvec.system.arrays import FloatArray
+from posvec.system.extras import require_extra
 
 ANTE, POST, INFORMATIONAL = "antepositional", "postpositional", "informational"
 # "auto" chooses among these numbers of clusters.
 _MOST_CLUSTERS = 10
 
 _COLUMNS = ("cluster", "size", "mean |d|", "right − left")
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Clusters(Result):
     clusters: tuple[Cluster, ...]
     silhouette: float | None
     """From -1 to 1: how much nearer features are to their own cluster than to the next; None if it has no meaning."""
-    weights: Floats = field(compare=False, repr=False)
+    weights: FloatArray = field(compare=False, repr=False)
     """|d_p,j|, (2c, D')."""
 
     @property
@@ -137,21 +136,21 @@ def _listed(cluster: Cluster) -> str:
     return " ".join(map(str, cluster.features))
 
 
-def _ward(differences: Floats, count: int) -> NDArray[np.intp]:
+def _ward(differences: FloatArray, count: int) -> NDArray[np.intp]:
     if count == 1 or len(differences) == 1:
         return np.zeros(len(differences), np.intp)
-    cluster: Any = need("sklearn.cluster", "plots")
+    cluster: Any = require_extra("sklearn.cluster", "plots")
     labels: NDArray[np.intp] = cluster.AgglomerativeClustering(count, linkage="ward").fit_predict(differences)
     return labels
 
 
-def _silhouette(differences: Floats, labels: NDArray[np.intp]) -> float | None:
+def _silhouette(differences: FloatArray, labels: NDArray[np.intp]) -> float | None:
     if not 1 < len(np.unique(labels)) < len(labels):
         return None
-    return float(need("sklearn.metrics", "plots").silhouette_score(differences, labels))
+    return float(require_extra("sklearn.metrics", "plots").silhouette_score(differences, labels))
 
 
-def _names(weights: Floats, differences: Floats, parts: Sequence[NDArray[np.intp]]) -> list[str]:
+def _names(weights: FloatArray, differences: FloatArray, parts: Sequence[NDArray[np.intp]]) -> list[str]:
     """Of three clusters or more, the one of greatest mean |d| is informational; the rest are named by their side.
 
     Several of one side are numbered, the largest first.

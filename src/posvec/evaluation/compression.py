@@ -23,15 +23,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.corpus.sources import Progress
+from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, ModelError, PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.results import Result, Table
 from posvec.formats import load
 from posvec.model import Model
 from posvec.storage.folders import check_output, load_folder
-from posvec.storage.quantization import CODED, AbsentTable, Compression, StackedTable, encode
-from posvec.storage.quantization import Table as Vectors
+from posvec.storage.quantization import CODED, AbsentTable, Compression, StackedTable, VectorTable, encode
 from posvec.subwords import SubwordRows, saved_rows
 from posvec.system.files import find_files
 from posvec.vectors import WordVectors
@@ -108,7 +107,7 @@ def compress_model(
     questions: Files = (),
     pairs: Files = (),
     overwrite: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CompressionResult:
     """Save a model, of posvec or of fastText, as a smaller one; returns both sizes, and the loss on tests if given."""
     source, target = Path(source), Path(target)
@@ -153,12 +152,13 @@ def compress(
     vectors_only: bool = False,
     sub_vector: int = 2,
     seed: int = 1,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Model:
     """A smaller model that answers like any other but is not trained further.
 
     ``method``: float16, int8 or pq (see :mod:`posvec.storage.quantization`), or prune, which leaves
-    numbers as they are. With each, only the ``words`` most frequent words and the ``buckets`` most useful rows of n-grams are kept, if given.
+    numbers as they are. With each, only the ``words`` most frequent words and the ``buckets`` most useful rows of
+    n-grams are kept, if given.
     ``vectors_only`` leaves out the output vectors, without which no masked word is predicted. ``sub_vector``: numbers
     that pq has one byte for. ``seed``: of its k-means. Positional vectors, which take some kilobytes, stay as they are.
     """
@@ -176,11 +176,11 @@ def compress(
         if progress:
             progress(done / total)
 
-    def coded(table: Vectors, ids: NDArray[np.intp]) -> Vectors:
+    def coded(table: VectorTable, ids: NDArray[np.intp]) -> VectorTable:
         return encode(method, table, ids, advance, sub_vector, seed)
 
     own, ids = model.vectors.table[: len(vocabulary)], np.arange(len(vocabulary))
-    input_vectors: Vectors
+    input_vectors: VectorTable
     if len(kept):
         ngrams = coded(model.input_vectors, kept)
         # Zeros in place of the words' own rows: what the n-grams alone would give.

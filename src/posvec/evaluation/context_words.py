@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.evaluation.clusters import Clusters, find
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.query.neighbors import best
-
-Floats = NDArray[np.float32]
+from posvec.system.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -79,14 +77,14 @@ def top(
     return ContextWords(listed, dict(zip(clusters.names, sizes.tolist(), strict=True)), asked)
 
 
-def importance(vectors: Floats, clusters: Clusters) -> Floats:
+def importance(vectors: FloatArray, clusters: Clusters) -> FloatArray:
     """Mean |u_w,j| over the features of each cluster: of word vectors (N, D) the table (N, clusters)."""
     columns = [np.abs(vectors[:, list(cluster.features)]).mean(1) for cluster in clusters]
-    table: Floats = np.stack(columns, 1)
+    table: FloatArray = np.stack(columns, 1)
     return table
 
 
-def _word(word: str, values: Floats, clusters: Clusters) -> ContextWord:
+def _word(word: str, values: FloatArray, clusters: Clusters) -> ContextWord:
     importance = dict(zip(clusters.names, values.tolist(), strict=True))
     return ContextWord(word, clusters.names[int(values.argmax())], importance)
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.corpus.tokenizers import get_tokenizer
-from posvec.evaluation.lookup import Floats, Lookup, Rows
-from posvec.system.extras import need
+from posvec.evaluation.lookup import Lookup, Rows
+from posvec.system.arrays import FloatArray
+from posvec.system.extras import require_extra
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors, best
 
@@ -38,7 +39,7 @@ class Documents:
 
     counts: Any
     """(texts, terms), a sparse matrix in compressed rows."""
-    vectors: Floats
+    vectors: FloatArray
     """(terms, D), each of length 1."""
     coverage: float
     """The share of words of the texts, repetitions counted, that are terms."""
@@ -49,16 +50,16 @@ class Documents:
         known: NDArray[np.bool_] = np.diff(self.counts.indptr) > 0
         return known
 
-    def means(self) -> Floats:
+    def means(self) -> FloatArray:
         """(texts, D), the mean of each text's unit vectors; zeros where it has none."""
         totals = np.maximum(self.counts.sum(1), 1)
-        means: Floats = np.asarray(self.counts @ self.vectors / totals.reshape(-1, 1), np.float32)
+        means: FloatArray = np.asarray(self.counts @ self.vectors / totals.reshape(-1, 1), np.float32)
         return means
 
 
 def make_documents(model: Model | WordVectors, texts: Sequence[str]) -> Documents:
     """The texts in the words of a model, cut as its corpus was; out-of-vocabulary words through their subwords."""
-    sparse = need("scipy.sparse", EXTRA)
+    sparse = require_extra("scipy.sparse", EXTRA)
     foreign = isinstance(model, WordVectors)
     tokenizer = get_tokenizer("word" if isinstance(model, WordVectors) else model.config.text.tokenizer)
     # Vectors from elsewhere can have words in any case, and texts are cut into lower case for them.
@@ -78,16 +79,16 @@ def make_documents(model: Model | WordVectors, texts: Sequence[str]) -> Document
     return Documents(counts, lookup.unit(used), len(rows) / max(words, 1))
 
 
-def term_similarity(vectors: Floats, nonzero_limit: int = NONZERO_LIMIT) -> Any:
+def term_similarity(vectors: FloatArray, nonzero_limit: int = NONZERO_LIMIT) -> Any:
     """S, (terms, terms), sparse and symmetric: the squares of positive cosines, 1 on the diagonal.
 
     Deviation: of the most similar terms of each term those stay that have it among their own, so that no row has more
     than ``nonzero_limit`` nonzeros; the paper gives them away in the order of idf until a row is full.
     """
-    sparse = need("scipy.sparse", EXTRA)
+    sparse = require_extra("scipy.sparse", EXTRA)
     terms = len(vectors)
 
-    def nearest(begin: int) -> tuple[Rows, Floats]:
+    def nearest(begin: int) -> tuple[Rows, FloatArray]:
         cosines = np.maximum(vectors[begin : begin + _BLOCK] @ vectors.T, 0)
         lines = np.arange(len(cosines))
         cosines[lines, begin + lines] = 2  # itself before all others, be they equal to it
@@ -136,7 +137,7 @@ def word_mover_neighbors(documents: Documents, train: Rows, test: Rows, k: int) 
     Exact distances are computed in the order of their lower bound, until that exceeds the k-th nearest found: the
     relaxed distance, in which each word of one text travels to its nearest in the other.
     """
-    solve = need("ot", EXTRA).emd2
+    solve = require_extra("ot", EXTRA).emd2
     known = np.flatnonzero(documents.known[train])  # nothing can travel to a text without words
     trained = documents.counts[train[known]]
     terms, begins = trained.indices, trained.indptr[:-1]
@@ -173,7 +174,7 @@ def _soft_norms(weighted: Any, similarities: Any) -> NDArray[np.float64]:
     return norms
 
 
-def _distances(one: Floats, other: Floats) -> NDArray[np.float64]:
+def _distances(one: FloatArray, other: FloatArray) -> NDArray[np.float64]:
     """Euclidean, (len(one), len(other))."""
     squares = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * (one @ other.T)
     distances: NDArray[np.float64] = np.sqrt(np.maximum(squares, 0), dtype=np.float64)

@@ -26,6 +26,7 @@ from posvec.evaluation.masked import explain
 from posvec.evaluation.results import Result, Table
 from posvec.model import MASK, PAD_WORD, Model
 from posvec.query.neighbors import best
+from posvec.system.arrays import FloatArray
 from posvec.training.pipeline import open_source
 from posvec.vectors import sigmoid
 
@@ -33,8 +34,6 @@ from posvec.vectors import sigmoid
 _CONTEXT_WORDS = 100
 
 _COLUMNS = ("context word", "masked word", "position", "by cluster", "by model", "sentence")
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def find(
     return Examples(tuple(found), opened.name)
 
 
-def _from_words(model: Model, clusters: Clusters, number: int, table: Floats, topn: int) -> Iterator[Example]:
+def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray, topn: int) -> Iterator[Example]:
     """For each of the most important words that a cluster maximizes: the masked word and positions of most change."""
     cluster = clusters.clusters[number]
     features = list(cluster.features)

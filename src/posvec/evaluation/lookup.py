@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import ConfigError
+from posvec.system.arrays import FloatArray
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 Unknown = Literal["skip", "subwords"]
 
@@ -39,7 +39,7 @@ class Lookup:
         self._words = self._vectors.index_to_key[:restrict_vocab]
         self._case_fold = case_fold
         self._oov = oov
-        self._made: list[Floats] = []
+        self._made: list[FloatArray] = []
         self._rows: dict[str, int | None] = {}
         for row, word in enumerate(self._words):
             self._rows.setdefault(self._fold(word), row)
@@ -58,7 +58,7 @@ class Lookup:
         """Whether the vector comes from subwords, or from beyond the restricted vocabulary."""
         return row >= len(self._words)
 
-    def unit(self, rows: Rows) -> Floats:
+    def unit(self, rows: Rows) -> FloatArray:
         """The vectors of rows, each of length 1; one of zeros stays so."""
         vectors = np.empty((len(rows), self._vectors.table.shape[1]), np.float32)
         made = rows >= len(self._words)
@@ -89,9 +89,9 @@ def word_vectors(model: Model | WordVectors) -> WordVectors:
     return model if isinstance(model, WordVectors) else model.vectors
 
 
-def unit(vectors: Floats) -> Floats:
+def unit(vectors: FloatArray) -> FloatArray:
     """The rows divided by their lengths; a row of zeros stays so."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     norms[norms == 0] = 1
-    divided: Floats = vectors / norms
+    divided: FloatArray = vectors / norms
     return divided

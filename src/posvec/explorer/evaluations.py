@@ -17,7 +17,7 @@ from fastapi.responses import StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from posvec.corpus.sources import Progress
+from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
@@ -121,7 +121,7 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)[-60:].lstrip(".") or "file"
 
 
-def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progress: Progress) -> dict[str, Any]:
+def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progress: ProgressCallback) -> dict[str, Any]:
     if not content.strip():
         return {"error": "the file is empty; drop one with analogies or with pairs of words and a score"}
     try:
@@ -139,7 +139,7 @@ def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progre
         return {"error": f"the file cannot be kept while it is read: {error.strerror}; make room on the disk"}
 
 
-def _evaluate(model: Model, path: Path, kind: str, progress: Progress) -> dict[str, Any]:
+def _evaluate(model: Model, path: Path, kind: str, progress: ProgressCallback) -> dict[str, Any]:
     progress(0.0)
     if is_compressed(path):
         raise PosvecError(f"{path} is compressed; unpack it first")

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import ModelError, PosvecError
+from posvec.system.arrays import FloatArray
 from posvec.system.atomic import replacing
 from posvec.system.files import is_compressed, read_whole, reading
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
-Floats = NDArray[np.float32]
 # Rows of a table in one piece of work.
 ROWS = 4096
 
@@ -58,7 +58,9 @@ def check_free(path: Path) -> None:
         raise ModelError(f"{path} exists already; choose another name, or pass --overwrite (overwrite=True)")
 
 
-def make_vectors(path: Path, words: list[str], table: Floats, counts: NDArray[np.int64] | None = None) -> WordVectors:
+def make_vectors(
+    path: Path, words: list[str], table: FloatArray, counts: NDArray[np.int64] | None = None
+) -> WordVectors:
     """The vectors that a file holds, if its words are distinct."""
     try:
         return WordVectors.from_table(words, table, counts)
@@ -80,7 +82,7 @@ def writable(vectors: WordVectors, characters: str) -> tuple[WordVectors, list[s
     return kept, [words[i] for i in bad]
 
 
-def check_finite(path: Path, table: Floats, words: Sequence[str]) -> None:
+def check_finite(path: Path, table: FloatArray, words: Sequence[str]) -> None:
     """Raise ModelError if a row of the table has a number that is not finite, naming its word if it has one."""
 
     def find(begin: int) -> int:

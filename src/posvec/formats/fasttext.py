@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import Config
 from posvec.errors import ConfigError, ModelError
-from posvec.formats.content import ROWS, Floats, check_finite, damaged, read_bytes, writing
+from posvec.formats.content import ROWS, check_finite, damaged, read_bytes, writing
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.subwords import saved_rows
+from posvec.system.arrays import FloatArray
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
@@ -178,7 +179,7 @@ class _Reader:
             raise damaged(self.path, "a word of its dictionary is marked as a label")
         return words, np.maximum(counts.view("<i8")[:, 0], 1), max(tokens, size)
 
-    def matrix(self, dim: int, rows: int | None, quantized: bool | None = None) -> Floats:
+    def matrix(self, dim: int, rows: int | None, quantized: bool | None = None) -> FloatArray:
         if quantized is None:
             (quantized,) = self.unpack("?")
             if quantized:
@@ -187,7 +188,7 @@ class _Reader:
         if width != dim or height < 0 or (rows is not None and height != rows):
             raise damaged(self.path, f"a table of {height:,} rows and {width:,} columns does not fit its dictionary")
         # A view, seldom at a multiple of four bytes, which the kernel can read as well.
-        table: Floats = self.take(4 * height * width, "a table").view("<f4").reshape(height, width)
+        table: FloatArray = self.take(4 * height * width, "a table").view("<f4").reshape(height, width)
         return table
 
     def end(self) -> None:
@@ -233,5 +234,5 @@ def _model_of(vectors: WordVectors) -> Model:
     return Model(config, vectors.vocabulary, vectors._rows, table, output, positional)
 
 
-def _little(rows: Floats) -> bytes:
+def _little(rows: FloatArray) -> bytes:
     return rows.astype("<f4", copy=False).tobytes()

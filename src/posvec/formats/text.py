@@ -14,7 +14,8 @@ import numpy as np
 
 from posvec import _kernel
 from posvec.corpus.sources import whole_lines
-from posvec.formats.content import ROWS, Floats, damaged, make_vectors, writable, writing
+from posvec.formats.content import ROWS, damaged, make_vectors, writable, writing
+from posvec.system.arrays import FloatArray
 from posvec.system.files import is_compressed, read_bounded
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
@@ -128,7 +129,7 @@ class _GrowingTable:
         self._table = np.empty((expected, dim), np.float32)
         self._rows = 0
 
-    def append(self, values: Floats) -> None:
+    def append(self, values: FloatArray) -> None:
         piece = values.reshape(-1, self._table.shape[1])
         needed = self._rows + len(piece)
         if needed > len(self._table):
@@ -137,7 +138,7 @@ class _GrowingTable:
         self._table[self._rows : needed] = piece
         self._rows = needed
 
-    def finish(self) -> Floats:
+    def finish(self) -> FloatArray:
         self._table.resize((self._rows, self._table.shape[1]), refcheck=False)
         return self._table
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from posvec.config import SubwordConfig
 from posvec.errors import PosvecError
 from posvec.subwords import build_rows
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
@@ -22,7 +22,7 @@ def to_gensim(vectors: WordVectors) -> Any:
     divides by all n-grams of an unknown word, where posvec divides by those it knows. So a word that has n-grams of
     both sorts gets a shorter vector in gensim, of the same direction.
     """
-    models = need("gensim.models", "gensim")
+    models = require_extra("gensim.models", "gensim")
     table, rows, size = vectors.table, vectors._rows, len(vectors)
     if rows.config.subwords:
         keyed = models.fasttext.FastTextKeyedVectors(
@@ -48,7 +48,7 @@ def from_gensim(source: Any) -> WordVectors:
 
     Every bucket of FastText comes along, trained or not, so that words outside the vocabulary keep their vectors.
     """
-    models = need("gensim.models", "gensim")
+    models = require_extra("gensim.models", "gensim")
     keyed = getattr(source, "wv", source)
     if not isinstance(keyed, models.KeyedVectors):
         raise PosvecError(

@@ -14,7 +14,7 @@ from posvec.errors import ConfigError, ModelError
 from posvec.model import Model
 from posvec.system.atomic import replacing
 from posvec.system.console import plural
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 # What a saved model's files are called, whatever their tags; a repository may hold others besides.
 _FILES = ("config.json", "vocabulary-*.txt", "model-*.safetensors")
@@ -46,7 +46,7 @@ def from_pretrained(name: str | os.PathLike[str], *, revision: str | None = None
         return Model.load(name)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
         raise ModelError(f"there is no folder {name}, and a model on the hub is named owner/name; check the spelling")
-    hub = need("huggingface_hub", "hub")
+    hub = require_extra("huggingface_hub", "hub")
     with _asking_the_hub(str(name)):
         fetched = hub.snapshot_download(str(name), revision=revision, token=token, allow_patterns=_FILES)
     return Model.load(fetched)
@@ -62,7 +62,7 @@ def push_to_hub(
     language: str | None = None,
 ) -> str:
     """Upload a model with its card as owner/name, made if it is not there yet; returns the address of the commit."""
-    hub = need("huggingface_hub", "hub")
+    hub = require_extra("huggingface_hub", "hub")
     with tempfile.TemporaryDirectory() as folder, _asking_the_hub(name):
         save_pretrained(model, folder, license=license, language=language, name=name)
         api = hub.HfApi(token=token)
@@ -125,7 +125,7 @@ model.vectors.most_similar({word!r})
 @contextlib.contextmanager
 def _asking_the_hub(name: str) -> Iterator[None]:
     """Turns what the hub or the way to it refuses into one sentence."""
-    errors = need("huggingface_hub.errors", "hub")
+    errors = require_extra("huggingface_hub.errors", "hub")
     try:
         yield
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError) as error:

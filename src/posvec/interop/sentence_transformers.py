@@ -11,7 +11,7 @@ import numpy as np
 from posvec.model import Model
 from posvec.storage.folders import write_tensors
 from posvec.system.atomic import replacing_folder
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
 _MODULE = "sentence_transformers.models.StaticEmbedding"
@@ -52,7 +52,7 @@ def save_static_embedding(
 
 def make_tokenizer(words: list[str], tokenizer: str = "word") -> Any:
     """A tokenizer of the library tokenizers that finds the same words in a text; unknown ones get the last number."""
-    library = need("tokenizers", "sentence-transformers")
+    library = require_extra("tokenizers", "sentence-transformers")
     unknown = "[UNK]"
     known = {word: i for i, word in enumerate(words)}
     while unknown in known:

@@ -8,23 +8,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.config import SETTINGS
 from posvec.errors import ConfigError, CorpusError
 from posvec.model import Model
 from posvec.query.sentences import METHODS, first_component
-from posvec.system.extras import need
+from posvec.system.arrays import FloatArray
+from posvec.system.extras import require_extra
 from posvec.training.pipeline import train
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
-    need("sklearn", "sklearn")  # says what to install
+    require_extra("sklearn", "sklearn")  # says what to install
     raise
-
-Floats = NDArray[np.float32]
 
 
 class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -70,13 +68,13 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             raise ConfigError(f"there is no method {self.method!r}; choose from {', '.join(METHODS)}")
         self.model_ = self._ready_model() or train(iter(texts), self.model, preset=self.preset, **self._settings())
         self._n_features_out = self.model_.config.model.dim
-        self.component_: Floats | None = None
+        self.component_: FloatArray | None = None
         """The direction that method sif takes out, (D,)."""
         if self.method == "sif":
             self.component_ = first_component(self.model_.sentence_vectors(texts, self.method))
         return self
 
-    def transform(self, X: Iterable[str]) -> Floats:
+    def transform(self, X: Iterable[str]) -> FloatArray:
         """The vectors of the texts, (n, D)."""
         check_is_fitted(self)
         vectors = self.model_.sentence_vectors(_texts(X), self.method)

@@ -14,7 +14,7 @@ import numpy as np
 from posvec.errors import ConfigError
 from posvec.model import Model
 from posvec.system.atomic import replacing_folder
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
 
@@ -23,7 +23,7 @@ def to_spacy(vectors: WordVectors, lang: str = "en") -> Any:
 
     Where all words are lower-case, tokens are looked up by their lower-case form: "Cat" finds cat.
     """
-    spacy = need("spacy", "spacy")
+    spacy = require_extra("spacy", "spacy")
     try:
         pipeline = spacy.blank(lang)
     except ImportError as error:

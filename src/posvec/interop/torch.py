@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posvec.errors import PosvecError
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
 
@@ -25,7 +25,7 @@ def to_torch_embedding(
     comes, where asked for, a row of zeros for ``padding`` (``embedding.padding_idx`` is its number) and then one for
     ``unknown`` words, the mean of all others.
     """
-    torch = need("torch", "torch")
+    torch = require_extra("torch", "torch")
     if isinstance(words, str):
         raise PosvecError(f"words is a list of words, not the string {words!r}; write [{words!r}]")
     if words is not None and not len(words):

@@ -10,7 +10,8 @@ import numpy as np
 from posvec.language_model.config import LanguageModelConfig
 from posvec.language_model.data import EOS, UNK
 from posvec.model import Model
-from posvec.vectors import Floats, WordVectors
+from posvec.system.arrays import FloatArray
+from posvec.vectors import WordVectors
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Coverage:
 
 def lookup_table(
     words: Sequence[str], model: Model | WordVectors, config: LanguageModelConfig
-) -> tuple[Floats, Coverage]:
+) -> tuple[FloatArray, Coverage]:
     """A vector for each word; <eos> gets the mean vector.
 
     A model of lower-case words is asked for words in lower case. A word that not even n-grams give a vector gets one of

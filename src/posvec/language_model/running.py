@@ -14,7 +14,7 @@ from posvec.language_model.lookup import lookup_table
 from posvec.language_model.report import LanguageModelReport
 from posvec.model import Model
 from posvec.storage.folders import check_output, claiming
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def train(
     Face folder whose hidden states or embeddings stand beside the vectors. Runs of the same ``name`` are taken for
     seeds of one another.
     """
-    torch = need("torch", "lm")
+    torch = require_extra("torch", "lm")
     from posvec.language_model.network import Network
     from posvec.language_model.transformer import open_features
 
@@ -90,7 +90,7 @@ def resume(
     display: Any = None,
 ) -> LanguageModel:
     """Go on with interrupted training; ``data`` and ``transformer`` only if they are now elsewhere."""
-    torch = need("torch", "lm")
+    torch = require_extra("torch", "lm")
     from posvec.language_model.scoring import saved_features, saved_network
     from posvec.language_model.storage import load_report, load_saved
 
@@ -111,7 +111,7 @@ def resume(
 
 def load(path: PathLike, *, transformer: PathLike | None = None, device: str = "cpu") -> LanguageModel:
     """Open a saved language model, to score and generate; of one in training, the best epoch so far."""
-    need("torch", "lm")
+    require_extra("torch", "lm")
     from posvec.language_model.scoring import LanguageModel
 
     return LanguageModel.load(Path(path), None if transformer is None else Path(transformer), _device(device))

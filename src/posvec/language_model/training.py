@@ -23,7 +23,7 @@ from posvec.language_model.network import Network, State
 from posvec.language_model.report import Epoch, LanguageModelReport
 from posvec.language_model.storage import Saved
 from posvec.language_model.transformer import Features
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 from posvec.system.signals import interruption
 
 
@@ -159,14 +159,14 @@ class Training:
             self._save(self._checkpoint())
             raise KeyboardInterrupt
 
-    def _progress(self, loss: float, validation_loss: float | None = None) -> Progress:
+    def _progress(self, loss: float, validation_loss: float | None = None) -> TrainingProgress:
         earlier = self.report.epochs if validation_loss is None else self.report.epochs[:-1]
         epochs, per_epoch = self.config.epochs, self.report.tokens[0]
         words = len(earlier) * per_epoch + self.tokens
         seconds = sum(epoch.seconds for epoch in earlier) + self.seconds
         speed = words / max(seconds, 1e-9)
         left = (epochs * per_epoch - words) / max(speed, 1e-9)
-        return Progress(
+        return TrainingProgress(
             len(earlier) + 1, epochs, words / (epochs * per_epoch), words, seconds, speed, left, loss, self.lr,
             validation_loss,
         )  # fmt: skip

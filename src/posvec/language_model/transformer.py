@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.language_model.data import EOS, Ids
-from posvec.system.extras import need
+from posvec.system.arrays import FloatArray
+from posvec.system.extras import require_extra
 
-Floats = NDArray[np.float32]
 _LINES = 16  # that go through a transformer together
 
 
@@ -23,13 +22,13 @@ class Features(Protocol):
 
     dim: int
 
-    def of(self, inputs: Ids) -> Floats:
+    def of(self, inputs: Ids) -> FloatArray:
         """(len(inputs), dim), of words read in this order; a line begins with the <eos> of the one before."""
 
 
 def open_features(folder: str | Path, kind: str, words: Sequence[str], device: str = "cpu") -> Features:
     """``embeddings``: of a word, the mean of its pieces; ``hidden``: the last state of its last piece, in its line."""
-    transformers = need("transformers", "transformers")
+    transformers = require_extra("transformers", "transformers")
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelError(f"there is no folder {folder} with a transformer; save one there with save_pretrained")
@@ -69,8 +68,8 @@ class Embeddings:
             if pieces:
                 self._table[row] = weights[pieces].mean(0)
 
-    def of(self, inputs: Ids) -> Floats:
-        features: Floats = self._table[inputs]
+    def of(self, inputs: Ids) -> FloatArray:
+        features: FloatArray = self._table[inputs]
         return features
 
 
@@ -86,7 +85,7 @@ class HiddenStates:
         self._eos = words.index(EOS)
         self._refuse_foresight()
 
-    def of(self, inputs: Ids) -> Floats:
+    def of(self, inputs: Ids) -> FloatArray:
         features = np.zeros((len(inputs), self.dim), np.float32)
         begins = np.flatnonzero(np.asarray(inputs) == self._eos)
         if not len(begins) or begins[0]:
@@ -122,7 +121,7 @@ class HiddenStates:
             )
         return sequences
 
-    def _states(self, sequences: list[list[int]]) -> Floats:
+    def _states(self, sequences: list[list[int]]) -> FloatArray:
         import torch
 
         longest = max(map(len, sequences))
@@ -131,7 +130,7 @@ class HiddenStates:
         device = self._model.device
         with torch.no_grad():
             states = self._model(input_ids=tokens.to(device), attention_mask=mask.to(device)).last_hidden_state
-        values: Floats = states.float().cpu().numpy()
+        values: FloatArray = states.float().cpu().numpy()
         return values
 
     def _refuse_foresight(self) -> None:

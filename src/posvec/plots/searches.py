@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posvec.plots.style import INK, MARKS, colour, new_axes, styled
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ def effect(result: SearchResult, setting: str) -> Figure:
     else:
         places = list(values)
         if any(text.startswith(f"{setting}=") and text.endswith(":log") for text in result.space):
-            ticker = need("matplotlib.ticker", "plots")
+            ticker = require_extra("matplotlib.ticker", "plots")
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter("{x:g}")

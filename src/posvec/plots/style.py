@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
 
 
 def new_figure(height: float) -> Figure:
-    figure: Figure = need("matplotlib.figure", "plots").Figure((_WIDTH, height))
+    figure: Figure = require_extra("matplotlib.figure", "plots").Figure((_WIDTH, height))
     return figure
 
 
@@ -118,7 +118,7 @@ def inline_svg(figure: Figure) -> str:
 
 
 def _style(more: Mapping[str, object] | None = None) -> AbstractContextManager[None]:
-    context: AbstractContextManager[None] = need("matplotlib", "plots").rc_context({**_STYLE, **(more or {})})
+    context: AbstractContextManager[None] = require_extra("matplotlib", "plots").rc_context({**_STYLE, **(more or {})})
     return context
 
 

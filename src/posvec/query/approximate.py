@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.corpus.sources import Progress
+from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ModelError, PosvecError
 from posvec.query.neighbors import Found, best
 from posvec.storage.folders import Folder, load_folder, read_tensors, write_tensors
-from posvec.system.extras import need
+from posvec.system.arrays import FloatArray
+from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
     from posvec.query.queries import Queries
     from posvec.vectors import WordVectors
 
-Floats = NDArray[np.float32]
 INDEX_FILE = "neighbors.safetensors"
 _FORMAT = "posvec neighbors"
 _ROWS = 4096  # added at a time, so that no unit copy of the table is made
@@ -38,7 +38,7 @@ def index_model(
     effort: int = 128,
     threads: int = 0,
     overwrite: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Path:
     """Build an index for a saved model and save it in its folder; returns where."""
     from posvec.model import Model
@@ -58,14 +58,14 @@ class NeighborIndex:
 
     @staticmethod
     def build(
-        vectors: WordVectors, connectivity: int, effort: int, threads: int, progress: Progress | None
+        vectors: WordVectors, connectivity: int, effort: int, threads: int, progress: ProgressCallback | None
     ) -> NeighborIndex:
         """Index every word; :meth:`WordVectors.build_index` says what the parameters are."""
         for name, value, least in (("connectivity", connectivity, 2), ("effort", effort, 1), ("threads", threads, 0)):
             if value < least:
                 raise PosvecError(f"{name} of an index is at least {least}, and {value} is not; give a higher number")
         # Half precision halves the file and loses nothing: what is found is ranked by the vectors themselves.
-        index = need("usearch.index", "ann").Index(
+        index = require_extra("usearch.index", "ann").Index(
             ndim=vectors.vector_size, metric="ip", dtype="f16", connectivity=connectivity, expansion_add=effort
         )
         for begin in range(0, len(vectors), _ROWS):
@@ -76,7 +76,7 @@ class NeighborIndex:
         return NeighborIndex(vectors, index, effort)
 
     def search(
-        self, vectors: Queries, queries: Floats, topn: int, excluded: Sequence[Sequence[int]]
+        self, vectors: Queries, queries: FloatArray, topn: int, excluded: Sequence[Sequence[int]]
     ) -> Iterator[Found]:
         """The best words of each query, a unit vector, without its ``excluded`` ones."""
         self._check_built_from(vectors)
@@ -113,7 +113,7 @@ class NeighborIndex:
         path, again = folder.path / INDEX_FILE, f"build it again with: posvec index {folder.path} --overwrite"
         if not path.exists():
             raise ModelError(f"{folder.path} has no index of neighbours; build it with: posvec index {folder.path}")
-        module = need("usearch.index", "ann")
+        module = require_extra("usearch.index", "ann")
         tensors, metadata = read_tensors(path)
         try:
             if metadata["format"] != _FORMAT:

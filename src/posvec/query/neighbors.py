@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from posvec.system.arrays import FloatArray
 
 # Of each query and each row there is a score in memory: this many queries, and this many scores, at a time. The first
 # ones only set the mark that later ones have to pass, and fewer are enough for that.
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def search(
-    score: Callable[[slice, slice], Floats], queries: int, rows: int, topn: int, excluded: Sequence[Sequence[int]]
+    score: Callable[[slice, slice], FloatArray], queries: int, rows: int, topn: int, excluded: Sequence[Sequence[int]]
 ) -> Iterator[Found]:
     """The ``topn`` best of so many rows for each query, without its ``excluded`` ones.
 
@@ -52,7 +52,7 @@ def search(
         yield from best_of_each.found()
 
 
-def best(scores: Floats, topn: int) -> NDArray[np.intp]:
+def best(scores: FloatArray, topn: int) -> NDArray[np.intp]:
     """Indices of the highest scores, best first; equal scores in the order of their indices."""
     topn = min(topn, len(scores))
     if topn <= 0:
@@ -72,7 +72,7 @@ class _Best:
         self._ids = np.full((queries, topn), -1, np.intp)
         self._scores = np.full((queries, topn), -np.inf, np.float32)
 
-    def add(self, scores: Floats, first: int) -> None:
+    def add(self, scores: FloatArray, first: int) -> None:
         """Take in the scores of further rows, (rows, queries), which begin at row ``first``."""
         queries, topn = self._ids.shape
         # Only what is better than the last of the best: of equals, the earlier row stays.

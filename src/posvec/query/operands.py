@@ -8,12 +8,11 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.errors import PosvecError
+from posvec.system.arrays import FloatArray
 
-Floats = NDArray[np.float32]
-WordOrVector: TypeAlias = str | Floats
+WordOrVector: TypeAlias = str | FloatArray
 Item: TypeAlias = WordOrVector | tuple[WordOrVector, float]
 """A word, a vector, or a pair of one of them and its weight."""
 Items: TypeAlias = Item | Sequence[Item]
@@ -21,22 +20,22 @@ Items: TypeAlias = Item | Sequence[Item]
 Weighted: TypeAlias = list[tuple[WordOrVector, float]]
 
 
-def unit(vector: Floats) -> Floats:
+def unit(vector: FloatArray) -> FloatArray:
     """The same direction with length 1; what has none, as zeros and what is not finite, stays as it is."""
     norm = float(np.linalg.norm(vector))
     return vector / np.float32(norm) if 0 < norm < math.inf else vector
 
 
-def units(vectors: Floats) -> Floats:
+def units(vectors: FloatArray) -> FloatArray:
     """The rows, each with length 1; zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     norms[norms == 0] = 1
-    rows: Floats = vectors / norms
+    rows: FloatArray = vectors / norms
     return rows
 
 
 def questions(
-    positive: Sequence[Items | None] | Floats, negative: Sequence[Items | None] | None
+    positive: Sequence[Items | None] | FloatArray, negative: Sequence[Items | None] | None
 ) -> list[tuple[Weighted, Weighted]]:
     """What each question adds and what it subtracts."""
     if isinstance(positive, str) or (isinstance(positive, np.ndarray) and positive.ndim != 2):

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from posvec.errors import PosvecError
 from posvec.query.neighbors import SCORES, Found, Neighbor, search
 from posvec.query.operands import Items, Weighted, WordOrVector, questions, same_length, unit
+from posvec.system.arrays import FloatArray
 
 if TYPE_CHECKING:
     from posvec.query.approximate import NeighborIndex
-
-Floats = NDArray[np.float32]
 
 
 class Queries(ABC):
@@ -37,16 +36,16 @@ class Queries(ABC):
 
     @property
     @abstractmethod
-    def table(self) -> Floats: ...
+    def table(self) -> FloatArray: ...
 
     @abstractmethod
     def has_vector(self, word: str) -> bool: ...
 
     @abstractmethod
-    def get_vector(self, word: str, norm: bool = False) -> Floats: ...
+    def get_vector(self, word: str, norm: bool = False) -> FloatArray: ...
 
     @abstractmethod
-    def get_vectors(self, words: Sequence[str], norm: bool = False) -> Floats: ...
+    def get_vectors(self, words: Sequence[str], norm: bool = False) -> FloatArray: ...
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -68,7 +67,7 @@ class Queries(ABC):
 
     def most_similar_batch(
         self,
-        positive: Sequence[Items | None] | Floats,
+        positive: Sequence[Items | None] | FloatArray,
         negative: Sequence[Items | None] | None = None,
         topn: int = 10,
         restrict_vocab: int | None = None,
@@ -87,7 +86,7 @@ class Queries(ABC):
                 raise PosvecError("an index searches all words; leave out restrict_vocab, or the index (--approximate)")
             return self._named(index.search(self, queries, topn, excluded))
 
-        def score(some: slice, block: slice) -> Floats:
+        def score(some: slice, block: slice) -> FloatArray:
             return self._cosines(queries[some], block)
 
         return self._named(search(score, len(queries), rows, topn, excluded))
@@ -108,7 +107,7 @@ class Queries(ABC):
 
     def most_similar_cosmul_batch(
         self,
-        positive: Sequence[Items | None] | Floats,
+        positive: Sequence[Items | None] | FloatArray,
         negative: Sequence[Items | None] | None = None,
         topn: int = 10,
         restrict_vocab: int | None = None,
@@ -122,13 +121,13 @@ class Queries(ABC):
                 raise PosvecError("3CosMul has no weights; give words without them, or use most_similar")
         sides = [self._units([item for item, _ in side]) for question in asked for side in question]
 
-        def score(some: slice, block: slice) -> Floats:
+        def score(some: slice, block: slice) -> FloatArray:
             terms = sides[2 * some.start : 2 * some.stop]
             ends = np.cumsum([len(side) for side in terms])
             shifted = (1 + self._cosines(np.concatenate(terms), block)) / 2
-            products: list[Floats] = [each.prod(1) for each in np.split(shifted, ends[:-1], axis=1)]
+            products: list[FloatArray] = [each.prod(1) for each in np.split(shifted, ends[:-1], axis=1)]
             plus, minus = np.stack(products[::2], axis=1), np.stack(products[1::2], axis=1)
-            quotient: Floats = plus / (minus + np.float32(1e-6))
+            quotient: FloatArray = plus / (minus + np.float32(1e-6))
             return quotient
 
         excluded = [self._ids(plus + minus) for plus, minus in asked]
@@ -138,7 +137,9 @@ class Queries(ABC):
         """The words nearest to a word."""
         return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
 
-    def similar_by_vector(self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None) -> list[Neighbor]:
+    def similar_by_vector(
+        self, vector: FloatArray, topn: int = 10, restrict_vocab: int | None = None
+    ) -> list[Neighbor]:
         """The words nearest to a vector."""
         return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
@@ -148,24 +149,26 @@ class Queries(ABC):
         """The cosine of two words' vectors."""
         return float(self.similarity_batch([one], [other])[0])
 
-    def similarity_batch(self, ones: Sequence[str], others: Sequence[str]) -> Floats:
+    def similarity_batch(self, ones: Sequence[str], others: Sequence[str]) -> FloatArray:
         """The cosines of pairs of words, (n,)."""
         same_length(ones, others)
-        cosines: Floats = np.einsum("ij,ij->i", self.get_vectors(ones, norm=True), self.get_vectors(others, norm=True))
+        cosines: FloatArray = np.einsum(
+            "ij,ij->i", self.get_vectors(ones, norm=True), self.get_vectors(others, norm=True)
+        )
         return cosines
 
     def distance(self, one: str, other: str) -> float:
         """1 less the similarity of two words."""
         return 1 - self.similarity(one, other)
 
-    def distances(self, word_or_vector: WordOrVector, other_words: Sequence[str] = ()) -> Floats:
+    def distances(self, word_or_vector: WordOrVector, other_words: Sequence[str] = ()) -> FloatArray:
         """The distance to each of the other words, or to all words in their order."""
-        distances: Floats = self.distances_batch([word_or_vector], other_words)[0]
+        distances: FloatArray = self.distances_batch([word_or_vector], other_words)[0]
         return distances
 
     def distances_batch(
-        self, words_or_vectors: Sequence[WordOrVector] | Floats, other_words: Sequence[str] = ()
-    ) -> Floats:
+        self, words_or_vectors: Sequence[WordOrVector] | FloatArray, other_words: Sequence[str] = ()
+    ) -> FloatArray:
         """The distances of each to each of the other words, (n, others), or to all words, (n, V)."""
         queries = self._units(words_or_vectors)
         if len(other_words):
@@ -219,12 +222,12 @@ class Queries(ABC):
 
     def get_mean_vector(
         self,
-        keys: Sequence[WordOrVector] | Floats,
+        keys: Sequence[WordOrVector] | FloatArray,
         weights: Sequence[float] | NDArray[Any] | None = None,
         pre_normalize: bool = True,
         post_normalize: bool = False,
         ignore_missing: bool = True,
-    ) -> Floats:
+    ) -> FloatArray:
         """The weighted mean of words, as unit vectors if ``pre_normalize``, and vectors, which count as they are."""
         if isinstance(keys, str) or not len(keys):
             raise PosvecError("get_mean_vector needs a list of words or vectors; give at least one")
@@ -238,7 +241,7 @@ class Queries(ABC):
         mean = self._sum(items, pre_normalize) / np.float32(sum(abs(weight) for _, weight in items) or 1)
         return unit(mean) if post_normalize else mean
 
-    def get_mean_vector_batch(self, lists: Sequence[Sequence[WordOrVector]], **options: Any) -> Floats:
+    def get_mean_vector_batch(self, lists: Sequence[Sequence[WordOrVector]], **options: Any) -> FloatArray:
         """``get_mean_vector`` of each list, (n, D), with the same options."""
         means = [self.get_mean_vector(keys, **options) for keys in lists]
         return np.array(means, np.float32).reshape(-1, self.vector_size)
@@ -246,18 +249,18 @@ class Queries(ABC):
     # ---- how --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def norms(self) -> Floats:
+    def norms(self) -> FloatArray:
         """The lengths of all word vectors, (V,); 1 for a vector of zeros, so that it is similar to nothing."""
-        norms: Floats = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
+        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
         if not np.isfinite(norms).all():
             word = self.index_to_key[int(np.flatnonzero(~np.isfinite(norms))[0])]
             raise PosvecError(f"the vector of {word!r} is not finite; train the model again or restore it from a copy")
         norms[norms == 0] = 1
         return norms
 
-    def _cosines(self, queries: Floats, block: slice) -> Floats:
+    def _cosines(self, queries: FloatArray, block: slice) -> FloatArray:
         """Of some of the words with unit vectors, (words, queries)."""
-        cosines: Floats = self.table[block] @ queries.T
+        cosines: FloatArray = self.table[block] @ queries.T
         cosines /= self.norms[block, None]
         return cosines
 
@@ -274,13 +277,13 @@ class Queries(ABC):
                 closer = np.flatnonzero(cosines > limit)
                 yield closer[closer != self.key_to_index.get(one, -1)]
 
-    def _sum(self, items: Weighted, normalize: bool = True) -> Floats:
+    def _sum(self, items: Weighted, normalize: bool = True) -> FloatArray:
         total = np.zeros(self.vector_size, np.float32)
         for item, weight in items:
             total += np.float32(weight) * self._vector(item, normalize)
         return total
 
-    def _vector(self, item: WordOrVector, norm: bool = True) -> Floats:
+    def _vector(self, item: WordOrVector, norm: bool = True) -> FloatArray:
         if isinstance(item, str):
             return self.get_vector(item, norm)
         if not isinstance(item, np.ndarray) or item.shape != (self.vector_size,):
@@ -292,7 +295,7 @@ class Queries(ABC):
             raise PosvecError("a vector to search with has a value that is not finite; mend it")
         return np.asarray(item, np.float32)
 
-    def _units(self, items: Sequence[WordOrVector] | Floats) -> Floats:
+    def _units(self, items: Sequence[WordOrVector] | FloatArray) -> FloatArray:
         vectors = [unit(self._vector(item)) for item in items]
         return np.array(vectors, np.float32).reshape(-1, self.vector_size)
 

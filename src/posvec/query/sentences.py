@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import PosvecError
+from posvec.system.arrays import FloatArray
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-Floats = NDArray[np.float32]
 METHODS = ("mean", "sif", "positional")
 
 
@@ -35,7 +35,7 @@ def sentence_vectors(
     method: str = "mean",
     a: float = 1e-3,
     remove_component: bool = False,
-) -> Floats:
+) -> FloatArray:
     """The vector of each sentence, (n, D)."""
     if isinstance(sentences, str):
         raise PosvecError("sentence_vectors takes a list of sentences; use sentence_vector for one")
@@ -53,7 +53,7 @@ def sentence_vectors(
     return without_first_component(table) if remove_component else table
 
 
-def without_first_component(vectors: Floats) -> Floats:
+def without_first_component(vectors: FloatArray) -> FloatArray:
     """The vectors less their projections on the direction in which they are longest together."""
     if len(vectors) < 2:
         raise PosvecError("a common component is that of several sentences, and here is one; give more, or keep it")
@@ -61,25 +61,25 @@ def without_first_component(vectors: Floats) -> Floats:
     return vectors - np.outer(vectors @ direction, direction)
 
 
-def first_component(vectors: Floats) -> Floats:
+def first_component(vectors: FloatArray) -> FloatArray:
     """The direction in which vectors are longest together, (D,)."""
     # Of the (D, D) products rather than of the vectors, which may be millions.
-    direction: Floats = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
+    direction: FloatArray = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
     return direction
 
 
-def _weighted(model: Model, words: list[str], weights: NDArray[np.float64]) -> Floats:
+def _weighted(model: Model, words: list[str], weights: NDArray[np.float64]) -> FloatArray:
     """The mean of the words' vectors, each times the weight of its word."""
     words = [word for word in words if model.has_vector(word)]
     if not words:
         return np.zeros(model.config.model.dim, np.float32)
     index = model.vocabulary.index
     weight = np.array([weights[index[word]] if word in index else 1.0 for word in words], np.float32)
-    mean: Floats = weight @ model.vectors.get_vectors(words) / np.float32(len(words))
+    mean: FloatArray = weight @ model.vectors.get_vectors(words) / np.float32(len(words))
     return mean
 
 
-def _positional(model: Model, words: list[str]) -> Floats:
+def _positional(model: Model, words: list[str]) -> FloatArray:
     """The mean of u_C over all gaps whose context has a word.
 
     Word j is at p = j - g of a gap g > j, and at p = j - g + 1 of a gap g <= j, where it counts 1 / |C_g| of its
@@ -98,7 +98,7 @@ def _positional(model: Model, words: list[str]) -> Floats:
     weights = np.zeros((len(at), 2 * shape.window), np.float32)
     np.add.at(weights, (word, row), 1 / size[gap] / np.count_nonzero(size))
     vectors = model.vectors.get_vectors([places[place] for place in at])
-    mean: Floats = weights.sum(1) @ vectors
+    mean: FloatArray = weights.sum(1) @ vectors
     positional = (weights @ model.positional_vectors) * vectors[:, : shape.positional_dim]
     mean[: shape.positional_dim] = positional.sum(0)
     return mean

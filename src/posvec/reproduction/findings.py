@@ -11,7 +11,7 @@ from typing import Any
 
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 CONFIDENCE = 0.95
 
@@ -33,7 +33,7 @@ class Mean:
     def of(values: Sequence[float]) -> Mean:
         half = None
         if len(values) > 1:
-            quantile = float(need("scipy.stats", "reproduce").t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+            quantile = float(require_extra("scipy.stats", "reproduce").t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
             half = quantile * statistics.stdev(values) / len(values) ** 0.5
         return Mean(statistics.fmean(values), half, len(values))
 
@@ -76,7 +76,7 @@ class Findings:
         return sum(map(len, self._found.get(experiment, {}).values()))
 
     def cpu_seconds(self, experiment: str) -> float:
-        """Of measuring it, and of training what it was the first to need, over all seeds."""
+        """Of measuring it, and of training what it was the first to require_extra, over all seeds."""
         return sum(seconds for took in self._cpu_seconds.get(experiment, {}).values() for seconds in took.values())
 
     def seeds(self) -> list[int]:

@@ -29,7 +29,7 @@ from posvec.reproduction.scales import SCALES, Part, Scale
 from posvec.storage.folders import claiming
 from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
 from posvec.system.console import plural
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.system.files import find_files
 from posvec.training.pipeline import Display, Silent, open_source
 from posvec.tuning.search import Paths
@@ -224,14 +224,14 @@ def _chosen(only: Sequence[str], qualitative: bool, inputs: Inputs) -> list[tupl
         if name not in NAMES:
             raise ConfigError(f"there is no experiment {name!r}{nearest(name, NAMES)}; choose from {', '.join(NAMES)}")
     chosen: list[tuple[Experiment, str | None]] = []
-    need("scipy.stats", "reproduce")
-    need("matplotlib", "reproduce")
+    require_extra("scipy.stats", "reproduce")
+    require_extra("matplotlib", "reproduce")
     for experiment in EXPERIMENTS:
         if (only and experiment.name not in only) or (qualitative and not experiment.qualitative):
             continue
         skipped = next((MISSING[name] for name in experiment.needs if not getattr(inputs, name)), None)
         if not skipped:
-            need(*experiment.extra)
+            require_extra(*experiment.extra)
         chosen.append((experiment, skipped))
     if not chosen:
         raise ConfigError("none of the experiments named is a qualitative one; leave out --qualitative or --only")

@@ -25,9 +25,9 @@ from posvec import _kernel
 from posvec.errors import ModelError, PosvecError
 from posvec.query.operands import units
 from posvec.storage.safetensors import Tensors
+from posvec.system.arrays import FloatArray
 from posvec.system.threads import map_in_order
 
-Floats = NDArray[np.float32]
 Ids = NDArray[np.intp]
 Advance = Callable[[int], None]
 
@@ -62,7 +62,7 @@ class CodedTable(ABC):
         self.shape = rows, dim
 
     @abstractmethod
-    def decode(self, ids: Ids) -> Floats:
+    def decode(self, ids: Ids) -> FloatArray:
         """The rows of these numbers."""
 
     @property
@@ -73,33 +73,33 @@ class CodedTable(ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> Floats:
+    def __getitem__(self, index: Any) -> FloatArray:
         """A row, or rows by a slice, a list or a mask; of an index (rows, columns), these columns of these rows."""
         rows, *columns = index if isinstance(index, tuple) else (index,)
         if isinstance(rows, int | np.integer):
-            decoded: Floats = self.decode(np.array([range(len(self))[rows]]))[0]
+            decoded: FloatArray = self.decode(np.array([range(len(self))[rows]]))[0]
             return decoded[columns[0]] if columns else decoded
         ids = np.arange(len(self))[rows] if _needs_numbers(rows) else np.asarray(rows, np.intp)
         decoded = self.decode(ids)
         return decoded[:, columns[0]] if columns else decoded
 
-    def __matmul__(self, vectors: Floats) -> Floats:
+    def __matmul__(self, vectors: FloatArray) -> FloatArray:
         return np.concatenate([self[block] @ vectors for block in _blocks(len(self))])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self[:].astype(dtype or np.float32, copy=False)
 
 
-Table: TypeAlias = Floats | CodedTable
+VectorTable: TypeAlias = FloatArray | CodedTable
 """Rows of numbers, coded or not."""
 
 
 class HalfTable(CodedTable):
-    def decode(self, ids: Ids) -> Floats:
+    def decode(self, ids: Ids) -> FloatArray:
         return self.tensors["values"][ids].astype(np.float32)
 
     @staticmethod
-    def encode(table: Table, ids: Ids, advance: Advance) -> HalfTable:
+    def encode(table: VectorTable, ids: Ids, advance: Advance) -> HalfTable:
         values = np.empty((len(ids), table.shape[1]), np.float16)
         for block in _blocks(len(ids)):
             rows = _finite(table, ids[block])
@@ -111,12 +111,12 @@ class HalfTable(CodedTable):
 
 
 class IntegerTable(CodedTable):
-    def decode(self, ids: Ids) -> Floats:
-        scales: Floats = self.tensors["scales"][ids]
+    def decode(self, ids: Ids) -> FloatArray:
+        scales: FloatArray = self.tensors["scales"][ids]
         return self.tensors["codes"][ids] * scales[:, None]
 
     @staticmethod
-    def encode(table: Table, ids: Ids, advance: Advance) -> IntegerTable:
+    def encode(table: VectorTable, ids: Ids, advance: Advance) -> IntegerTable:
         codes = np.empty((len(ids), table.shape[1]), np.int8)
         scales = np.empty(len(ids), np.float32)
         for block in _blocks(len(ids)):
@@ -128,12 +128,12 @@ class IntegerTable(CodedTable):
 
 
 class ProductTable(CodedTable):
-    def decode(self, ids: Ids) -> Floats:
-        scales: Floats = self.tensors["scales"][ids]
+    def decode(self, ids: Ids) -> FloatArray:
+        scales: FloatArray = self.tensors["scales"][ids]
         return _directions(self.tensors["codes"][ids], self.tensors["codebook"], self.shape[1]) * scales[:, None]
 
     @staticmethod
-    def encode(table: Table, ids: Ids, advance: Advance, sub_vector: int, seed: int) -> ProductTable:
+    def encode(table: VectorTable, ids: Ids, advance: Advance, sub_vector: int, seed: int) -> ProductTable:
         dim = table.shape[1]
         sample = np.sort(np.random.default_rng(seed).permutation(len(ids))[:SAMPLE])
         codebook = train_codebook(_cut(units(_finite(table, ids[sample])), sub_vector), seed)
@@ -156,7 +156,7 @@ class ProductTable(CodedTable):
 class StackedTable(CodedTable):
     """One table above another: the rows of words, then those of n-grams, each with codes of their own."""
 
-    def __init__(self, above: Table, below: Table) -> None:
+    def __init__(self, above: VectorTable, below: VectorTable) -> None:
         super().__init__({}, len(above) + len(below), above.shape[1])
         self.above, self.below = above, below
 
@@ -164,7 +164,7 @@ class StackedTable(CodedTable):
     def nbytes(self) -> int:
         return self.above.nbytes + self.below.nbytes
 
-    def decode(self, ids: Ids) -> Floats:
+    def decode(self, ids: Ids) -> FloatArray:
         rows = np.empty((len(ids), self.shape[1]), np.float32)
         first = ids < len(self.above)
         rows[first] = self.above[ids[first]]
@@ -178,14 +178,14 @@ class AbsentTable(CodedTable):
     def __init__(self, rows: int, dim: int) -> None:
         super().__init__({}, rows, dim)
 
-    def decode(self, ids: Ids) -> Floats:
+    def decode(self, ids: Ids) -> FloatArray:
         raise PosvecError(
             "this model was compressed to its word vectors alone, and without output vectors no masked word can be "
             "predicted; compress the original without --vectors-only (vectors_only=True)"
         )
 
 
-def encode(method: str, table: Table, ids: Ids, advance: Advance, sub_vector: int, seed: int) -> Table:
+def encode(method: str, table: VectorTable, ids: Ids, advance: Advance, sub_vector: int, seed: int) -> VectorTable:
     """Some rows of a table, coded; ``advance`` is told how many more are done."""
     if method == "float16":
         return HalfTable.encode(table, ids, advance)
@@ -197,7 +197,7 @@ def encode(method: str, table: Table, ids: Ids, advance: Advance, sub_vector: in
     return table[ids]
 
 
-def tensors_of(name: str, table: Table) -> Tensors:
+def tensors_of(name: str, table: VectorTable) -> Tensors:
     """What a table is saved as."""
     if isinstance(table, np.ndarray):
         return {name: table}
@@ -206,7 +206,9 @@ def tensors_of(name: str, table: Table) -> Tensors:
     return {f"{name}.{part}": tensor for part, tensor in table.tensors.items()}
 
 
-def restore(tensors: Mapping[str, NDArray[Any]], name: str, method: str, counts: tuple[int, ...], dim: int) -> Table:
+def restore(
+    tensors: Mapping[str, NDArray[Any]], name: str, method: str, counts: tuple[int, ...], dim: int
+) -> VectorTable:
     """The table that was saved under a name, of so many rows; ModelError if the tensors are not those of one.
 
     ``counts`` are the rows of words and of n-grams, which have codes of their own, or of words alone.
@@ -248,7 +250,7 @@ def checked(tensors: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: 
     return found
 
 
-def train_codebook(rows: Floats, seed: int) -> Floats:
+def train_codebook(rows: FloatArray, seed: int) -> FloatArray:
     """Centroids of the sub-vectors at each place, (places, up to 256, d), by k-means from rows (n, places, d)."""
     count, places, width = rows.shape
     chosen = np.random.default_rng(seed).permutation(count)[:CENTROIDS]
@@ -267,14 +269,14 @@ def train_codebook(rows: Floats, seed: int) -> Floats:
     return codebook
 
 
-def nearest(rows: Floats, codebook: Floats) -> NDArray[np.uint8]:
+def nearest(rows: FloatArray, codebook: FloatArray) -> NDArray[np.uint8]:
     """The nearest centroid of each sub-vector, (n, places), of rows (n, places, d)."""
     codes = np.empty(rows.shape[:2], np.uint8)
     _kernel.nearest_centroids(rows, codebook, codes)
     return codes
 
 
-def _cut(rows: Floats, sub_vector: int) -> Floats:
+def _cut(rows: FloatArray, sub_vector: int) -> FloatArray:
     """Rows in sub-vectors, (n, places, d), the last one filled with zeros."""
     places = -(-rows.shape[1] // sub_vector)
     padded = np.zeros((len(rows), places * sub_vector), np.float32)
@@ -282,15 +284,15 @@ def _cut(rows: Floats, sub_vector: int) -> Floats:
     return padded.reshape(len(rows), places, sub_vector)
 
 
-def _directions(codes: NDArray[np.uint8], codebook: Floats, dim: int) -> Floats:
+def _directions(codes: NDArray[np.uint8], codebook: FloatArray, dim: int) -> FloatArray:
     places, centroids, width = codebook.shape
     rows = codes + np.arange(places) * centroids
     # Clipped rather than checked: a damaged code gives a wrong vector, never one from beyond the table.
-    cut: Floats = codebook.reshape(-1, width).take(rows, axis=0, mode="clip")
+    cut: FloatArray = codebook.reshape(-1, width).take(rows, axis=0, mode="clip")
     return cut.reshape(len(codes), places * width)[:, :dim]
 
 
-def _finite(table: Table, ids: Ids) -> Floats:
+def _finite(table: VectorTable, ids: Ids) -> FloatArray:
     rows = table[ids]
     if not np.isfinite(rows).all():
         raise PosvecError("the model has numbers that are not finite; train it again or restore it from a copy")

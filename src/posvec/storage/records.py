@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """Training at one moment."""
 
     epoch: int

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from posvec._kernel import PAD
 
-Floats = NDArray[np.float32]
+FloatArray = NDArray[np.float32]
 Numbers = NDArray[np.float32] | NDArray[np.int16]
 """Of rows as they are trained, or of what was done to them: 16 bits are whole units (``precision``)."""
 
 
-def padded_table(rows: int, dim: int) -> Floats:
+def padded_table(rows: int, dim: int) -> FloatArray:
     """A table of zeros (rows, dim) whose rows begin at multiples of 64 bytes, as the kernel wants them.
 
     It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
@@ -26,7 +26,7 @@ def padded_table(rows: int, dim: int) -> Floats:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a system without them
             memory.madvise(mmap.MADV_HUGEPAGE)
-    table: Floats = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
+    table: FloatArray = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
     return table
 
 
@@ -35,7 +35,7 @@ def padded(features: int) -> int:
     return -(-features // PAD) * PAD
 
 
-def is_padded(table: Floats) -> bool:
+def is_padded(table: FloatArray) -> bool:
     return (
         table.strides[0] % (PAD * 4) == 0
         and table.strides[0] - table.shape[1] * 4 < PAD * 4
@@ -43,8 +43,8 @@ def is_padded(table: Floats) -> bool:
     )
 
 
-def kernel_view(table: Floats) -> Floats:
+def kernel_view(table: FloatArray) -> FloatArray:
     """The whole rows of a padded table, padding included."""
     rows, stride = len(table), table.strides[0] // 4
-    view: Floats = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
+    view: FloatArray = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
     return view

@@ -8,7 +8,7 @@ from typing import Any
 from posvec.errors import PosvecError
 
 
-def need(module: str, extra: str) -> Any:
+def require_extra(module: str, extra: str) -> Any:
     """The module, or a PosvecError that says how to install it."""
     try:
         return import_module(module)

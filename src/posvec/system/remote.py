@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from posvec.errors import PosvecError
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -118,7 +118,7 @@ class Address:
 
 
 def _open_filesystem(address: str) -> tuple[Any, str]:
-    fsspec = need("fsspec", "distributed")
+    fsspec = require_extra("fsspec", "distributed")
     try:
         filesystem, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Column
 
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -51,12 +51,12 @@ class TerminalDisplay:
     def note(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)
 
-    def on_block(self, progress: Progress) -> None:
+    def on_block(self, progress: TrainingProgress) -> None:
         if self._training is None:
             self._training = self._bar.add_task("training", total=1.0, detail="")
         self._bar.update(self._training, completed=progress.share, detail=describe(progress))
 
-    def on_epoch(self, progress: Progress) -> None:
+    def on_epoch(self, progress: TrainingProgress) -> None:
         if progress.validation_loss is not None:
             self._bar.console.print(_epoch_line(progress), highlight=False)
 
@@ -87,11 +87,11 @@ class LineDisplay:
     def note(self, text: str) -> None:
         self._print(text)
 
-    def on_block(self, progress: Progress) -> None:
+    def on_block(self, progress: TrainingProgress) -> None:
         if self._is_time():
             self._print(f"training: {progress.share:6.1%}  {describe(progress)}")
 
-    def on_epoch(self, progress: Progress) -> None:
+    def on_epoch(self, progress: TrainingProgress) -> None:
         if progress.epochs > 1 or progress.validation_loss is not None:
             self._print(_epoch_line(progress))
 
@@ -109,7 +109,7 @@ def make_display(console: Console) -> TerminalDisplay | LineDisplay:
     return TerminalDisplay(console) if console.is_terminal else LineDisplay(console)
 
 
-def describe(progress: Progress) -> str:
+def describe(progress: TrainingProgress) -> str:
     """Words/s, loss, learning rate and time left in one line."""
     epoch = f"epoch {progress.epoch}/{progress.epochs}  " if progress.epochs > 1 else ""
     return (
@@ -133,6 +133,6 @@ def format_seconds(seconds: float) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
-def _epoch_line(progress: Progress) -> str:
+def _epoch_line(progress: TrainingProgress) -> str:
     validation = "" if progress.validation_loss is None else f"  validation loss {progress.validation_loss:.4f}"
     return f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}{validation}"

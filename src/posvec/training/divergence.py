@@ -9,7 +9,7 @@ import numpy as np
 from posvec._kernel import INPUT_BOUND, OUTPUT_BOUND
 from posvec.errors import TrainingError
 from posvec.model import Model
-from posvec.system.arrays import Floats
+from posvec.system.arrays import FloatArray
 from posvec.training.stretches import kernel_options
 
 _LONG = 1000  # characters: no word of a language, but a row of letters, or data
@@ -25,7 +25,7 @@ def check_parameters(model: Model) -> None:
     _check_table(model, input_vectors, INPUT_BOUND if narrow else math.inf)
 
 
-def _check_table(model: Model, table: Floats, bound: float) -> None:
+def _check_table(model: Model, table: FloatArray, bound: float) -> None:
     at_bound = 0
     for begin in range(0, len(table), 4096):
         features = np.abs(table[begin : begin + 4096])

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from posvec.errors import CorpusError, TrainingError
 from posvec.model import Model
-from posvec.storage.records import EpochReport, Progress, TrainingReport, TrainingState
+from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import interruption
 from posvec.training.divergence import overflow_advice
 from posvec.training.stretches import Crew, Text, Threads, Work, content_digest, learning_rate
@@ -32,8 +32,8 @@ _RECENT = 200  # stretches
 class Callback(Protocol):
     """Told how training goes, in the thread that called ``train``. Raise :class:`StopTraining` to end it early."""
 
-    def on_block(self, progress: Progress) -> None: ...
-    def on_epoch(self, progress: Progress) -> None: ...
+    def on_block(self, progress: TrainingProgress) -> None: ...
+    def on_epoch(self, progress: TrainingProgress) -> None: ...
 
 
 class StopTraining(Exception):
@@ -227,10 +227,10 @@ class _Run:
         losses = [epoch.validation_loss for epoch in self.epochs if epoch.validation_loss is not None]
         return len(losses) - 1 - losses.index(min(losses)) if losses else 0
 
-    def progress(self) -> Progress:
+    def progress(self) -> TrainingProgress:
         share = min(1.0, self.all_epochs.words / max(1, self._words_to_train()))
         speed = self.all_epochs.words / max(self.seconds, 1e-3)
-        return Progress(
+        return TrainingProgress(
             epoch=min(len(self.epochs) + 1, self.config.training.epochs),
             epochs=self.config.training.epochs,
             share=share,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+RealArray = NDArray[np.floating[Any]]
 MICRO_BATCH = 8  # kMicroBatch of cpp/problem.hpp
 
 
@@ -25,9 +25,9 @@ MICRO_BATCH = 8  # kMicroBatch of cpp/problem.hpp
 class Parameters:
     """u (rows, D), v (V, D) and d (2c, D'), updated in place, and the input rows of each word."""
 
-    input_vectors: Floats
-    output_vectors: Floats
-    positional_vectors: Floats
+    input_vectors: RealArray
+    output_vectors: RealArray
+    positional_vectors: RealArray
     rows: Sequence[NDArray[np.integer[Any]]]
 
     @property
@@ -40,7 +40,7 @@ class Parameters:
         dim, positional_dim = int(self.input_vectors.shape[1]), int(self.positional_vectors.shape[1])
         return min(dim, -(-positional_dim // 16) * 16)
 
-    def weights(self, position: int) -> Floats:
+    def weights(self, position: int) -> RealArray:
         """[d_p, 1, ..., 1]: the weight of each of the D features of the word at a position."""
         weights = np.ones(self.input_vectors.shape[1], self.input_vectors.dtype)
         weights[: self.positional_vectors.shape[1]] = self.positional_vectors[position_row(position, self.window)]
@@ -63,8 +63,8 @@ def position_row(position: int, window: int) -> int:
     return position + window if position < 0 else position + window - 1
 
 
-def sigmoid(x: Floats) -> Floats:
-    probabilities: Floats = 1 / (1 + np.exp(-x))
+def sigmoid(x: RealArray) -> RealArray:
+    probabilities: RealArray = 1 / (1 + np.exp(-x))
     return probabilities
 
 
@@ -73,32 +73,34 @@ def context_size(parameters: Parameters, words: Sequence[int], options: Options)
     return len(words) if options.context_mean == "words" else sum(len(parameters.rows[word]) for word in words)
 
 
-def context_vector(parameters: Parameters, words: Sequence[int], positions: Sequence[int], options: Options) -> Floats:
+def context_vector(
+    parameters: Parameters, words: Sequence[int], positions: Sequence[int], options: Options
+) -> RealArray:
     """u_C = 1/N sum_m sum_x [d_p, 1] * x"""
     total = np.zeros_like(parameters.input_vectors[0])
     for word, position in zip(words, positions, strict=True):
         total += parameters.weights(position) * parameters.input_vectors[parameters.rows[word]].sum(0)
-    mean: Floats = total / context_size(parameters, words, options)
+    mean: RealArray = total / context_size(parameters, words, options)
     return mean
 
 
-def loss(scores: Floats) -> float:
+def loss(scores: RealArray) -> float:
     """-log sigma(s(w_t)) - sum_n log sigma(-s(n)), the score of the masked word standing first."""
     signs = np.where(np.arange(len(scores)) == 0, -1.0, 1.0)
     return float(np.logaddexp(0, signs * scores.astype(np.float64)).sum())
 
 
-def step_sizes(scores: Floats, lr: float, options: Options) -> Floats:
+def step_sizes(scores: RealArray, lr: float, options: Options) -> RealArray:
     """g = lr (y - sigma(s)), none where the score is beyond the limit."""
-    steps: Floats = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
+    steps: RealArray = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
     if options.score_limit:
         steps[np.abs(scores) > options.score_limit] = 0
     return steps
 
 
 def update_outputs(
-    parameters: Parameters, masked_word: int, negatives: Sequence[int], context: Floats, lr: float, options: Options
-) -> tuple[Floats, float]:
+    parameters: Parameters, masked_word: int, negatives: Sequence[int], context: RealArray, lr: float, options: Options
+) -> tuple[RealArray, float]:
     """Scores from the old values; then, word after word, e += g v_w and v_w += g u_C. Returns e and the loss."""
     words = [masked_word, *(word for word in negatives if word != masked_word)]
     v = parameters.output_vectors
@@ -175,8 +177,8 @@ class _Cache:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.sums: dict[int, Floats] = {}  # X
-        self.owed: dict[int, Floats] = {}  # what each row of the word is still to be given
+        self.sums: dict[int, RealArray] = {}  # X
+        self.owed: dict[int, RealArray] = {}  # what each row of the word is still to be given
         self.users: dict[int, int] = {}
 
     def enter(self, word: int) -> None:
@@ -191,7 +193,7 @@ class _Cache:
             for row in self.parameters.rows[word]:
                 self.parameters.input_vectors[row] += self.owed[word]
 
-    def move(self, word: int, features: slice, move: Floats) -> None:
+    def move(self, word: int, features: slice, move: RealArray) -> None:
         """Each row of the word is owed a move, and the sum of its rows has made all of them."""
         self.owed[word][features] += move
         self.sums[word][features] += len(self.parameters.rows[word]) * move
@@ -235,7 +237,7 @@ def _update_positional(
     parameters: Parameters,
     word: int,
     position: int,
-    error: Floats,
+    error: RealArray,
     cache: _Cache,
     options: Options,
 ) -> None:

@@ -17,7 +17,7 @@ from posvec.config import Config
 from posvec.corpus.encoding import Stretch
 from posvec.model import Model
 from posvec.storage.records import ClusterReport
-from posvec.system.arrays import Floats, Numbers, kernel_view, padded_table
+from posvec.system.arrays import FloatArray, Numbers, kernel_view, padded_table
 from posvec.system.cpu import cpu_level
 from posvec.system.threads import thread_count
 
@@ -52,7 +52,7 @@ Result = tuple[int, int, float]
 """Of training: tokens read, masked words, and the sum of their losses."""
 
 
-Tables = tuple[Numbers, Numbers, Floats]
+Tables = tuple[Numbers, Numbers, FloatArray]
 """Input vectors and output vectors, in 16 bits where they are packed, and positional vectors."""
 
 
@@ -137,12 +137,12 @@ class Stretches:
             self._trainer.unpack()
             self._model.packed = None
 
-    def input_copy(self) -> Floats:
+    def input_copy(self) -> FloatArray:
         copy = padded_table(*self._input_vectors.shape)
         self._trainer.unpack_input(kernel_view(copy))
         return copy
 
-    def output_copy(self) -> Floats:
+    def output_copy(self) -> FloatArray:
         copy = padded_table(*self._output_vectors.shape)
         self._trainer.unpack_output(kernel_view(copy))
         return copy
@@ -260,7 +260,7 @@ def learning_rate(config: Config, share: float) -> float:
     return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
 
 
-def _packed_rows(table: Floats) -> NDArray[np.int16]:
+def _packed_rows(table: FloatArray) -> NDArray[np.int16]:
     """The rows of a table that is packed, which lie in the first half of its memory."""
     padded = kernel_view(table)
     return padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)

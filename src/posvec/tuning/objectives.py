@@ -16,7 +16,7 @@ import numpy as np
 
 from posvec.errors import ConfigError, PosvecError
 from posvec.model import Model
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 
 # What the validation loss is a mean over, or of: the words that are predicted and the negatives that they are told
 # from. A model with one negative has a lower loss than the same model with ten. All other settings leave it comparable.
@@ -37,7 +37,7 @@ class Objective:
     name: str
     maximize: bool
     measure: Callable[[Model], float]
-    early: Callable[[Model, Progress], float] | None = None
+    early: Callable[[Model, TrainingProgress], float] | None = None
 
 
 @dataclass(frozen=True)

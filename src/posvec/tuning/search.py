@@ -19,7 +19,7 @@ from posvec.evaluation.lines import as_paths
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.storage.folders import check_output
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.training.pipeline import Display, Silent, open_source, prepare, train_prepared
 from posvec.tuning.objectives import Objective, TestFiles, make_objectives
 from posvec.tuning.results import SearchResult
@@ -67,7 +67,7 @@ def search(
     tests = TestFiles(as_paths(questions), as_paths(pairs), restrict_vocab)
     dimensions = parse_space(space) or paper_space(base)
     goals = _objectives(objectives, tests, dimensions)
-    need("optuna", "search")
+    require_extra("optuna", "search")
     with open_source(corpus, base) as opened, storing(Path(output), storage):
         run = Search(opened, base, dimensions, goals, display or Silent(), prune)
         run.open(Path(output), tests, storage, name, overwrite)
@@ -104,7 +104,7 @@ def autotune(
     dimensions = tuple(space)
     goals = _objectives(["accuracy" if tests.questions else "validation_loss"], tests, dimensions)
     display = display or Silent()
-    need("optuna", "search")
+    require_extra("optuna", "search")
     folder = Path(output).absolute()
     folder = folder.with_name(f"{folder.name}.search")
     with open_source(corpus, base) as opened:

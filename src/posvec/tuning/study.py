@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from posvec.config import Config
 from posvec.errors import ConfigError, PosvecError
 from posvec.system.atomic import cannot_write
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.tuning.journal import JournalLock
 from posvec.tuning.results import BEST, FRONT, TRIALS, SearchResult, Trial
 
@@ -162,7 +162,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _optuna() -> Any:
-    optuna = need("optuna", "search")
+    optuna = require_extra("optuna", "search")
     optuna.logging.set_verbosity(logging.WARNING)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     return optuna

@@ -14,9 +14,9 @@ from posvec.corpus.cache import digest_of
 from posvec.corpus.sources import Corpus
 from posvec.errors import ConfigError, CorpusError, TrainingError
 from posvec.model import Model
-from posvec.storage.records import Progress
+from posvec.storage.records import TrainingProgress
 from posvec.system.atomic import file_digest
-from posvec.system.extras import need
+from posvec.system.extras import require_extra
 from posvec.system.files import find_files
 from posvec.training.display import format_seconds
 from posvec.training.loop import StopTraining
@@ -72,7 +72,7 @@ class Search:
         overwrite: bool = False,
     ) -> None:
         """Make the study, or go on with it if it is of the same corpus, settings, space and objectives."""
-        optuna = need("optuna", "search")
+        optuna = require_extra("optuna", "search")
         check_folder(folder)
         directions = {each.name: "maximize" if each.maximize else "minimize" for each in self.objectives}
         space = [str(each) for each in self.dimensions]
@@ -131,7 +131,7 @@ class Search:
         except BaseException as error:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
             # Where that cannot be stored either, or all but the files was, the first failure is the one to tell.
-            with contextlib.suppress(OSError, need("optuna", "search").exceptions.UpdateFinishedTrialError):
+            with contextlib.suppress(OSError, require_extra("optuna", "search").exceptions.UpdateFinishedTrialError):
                 self._stop(trial, reason, again=isinstance(error, KeyboardInterrupt))
             raise
         self.display.note(f"  {described(trial.params)}: {ended}")
@@ -181,14 +181,14 @@ class Search:
     def _prune(self, trial: optuna.Trial, reason: str) -> str:
         """A trial that TPE counts among the bad ones; one that was stopped tells it nothing."""
         trial.set_user_attr(REASON, reason)
-        self.study.tell(trial, state=need("optuna.trial", "search").TrialState.PRUNED)
+        self.study.tell(trial, state=require_extra("optuna.trial", "search").TrialState.PRUNED)
         return f"given up: {reason}"
 
     def _stop(self, trial: optuna.Trial, reason: str, again: bool) -> None:
         trial.set_user_attr(REASON, reason)
         if again:
             self.study.enqueue_trial(trial.params)
-        self.study.tell(trial, state=need("optuna.trial", "search").TrialState.FAIL)
+        self.study.tell(trial, state=require_extra("optuna.trial", "search").TrialState.FAIL)
 
 
 def described(settings: dict[str, Any]) -> str:
@@ -206,7 +206,7 @@ class _Watch:
         show: Callable[[float], None],
         model: Model,
         trial: optuna.Trial,
-        early: Callable[[Model, Progress], float] | None,
+        early: Callable[[Model, TrainingProgress], float] | None,
         is_late: Callable[[], bool],
     ) -> None:
         self.show, self.model, self.trial, self.early, self.is_late = show, model, trial, early, is_late
@@ -214,7 +214,7 @@ class _Watch:
         self.asked = time.monotonic()
         self.verdict = ""
 
-    def on_block(self, progress: Progress) -> None:
+    def on_block(self, progress: TrainingProgress) -> None:
         self.show(progress.share)
         if time.monotonic() - self.asked > 0.2:  # a question to the storage, which other processes write to
             self.asked = time.monotonic()
@@ -228,12 +228,14 @@ class _Watch:
                 self.verdict = f"worse than most after {self.checked / _CHECKS:.0%} of training"
                 raise StopTraining
 
-    def on_epoch(self, progress: Progress) -> None: ...
+    def on_epoch(self, progress: TrainingProgress) -> None: ...
 
 
 def _sampler(seed: int) -> Any:
     # Not multivariate: the paper's estimator takes each setting by itself, and draws once the trial has its number.
-    return need("optuna.samplers", "search").TPESampler(seed=seed % 2**32, multivariate=False, constant_liar=True)
+    return require_extra("optuna.samplers", "search").TPESampler(
+        seed=seed % 2**32, multivariate=False, constant_liar=True
+    )
 
 
 def _snapshot(model: Model) -> Model:
