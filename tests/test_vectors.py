@@ -22,8 +22,8 @@ def vectors(subwords: bool = True, seed: int = 0) -> WordVectors:
 
 def test_without_subwords_a_vector_is_the_word_s_row_itself():
     words = vectors(subwords=False)
-    assert np.shares_memory(words["dog"], words._input_vectors)
-    assert np.array_equal(words["dog"], words._input_vectors[2])
+    assert np.shares_memory(words["dog"], words.input_vectors)
+    assert np.array_equal(words["dog"], words.input_vectors[2])
 
 
 def test_vectors_made_elsewhere_are_kept_in_their_order_and_uncopied():
@@ -61,9 +61,9 @@ def test_a_table_that_does_not_fit_its_words_is_refused(words, table, counts, me
 
 def test_with_subwords_a_vector_is_the_mean_of_the_word_s_rows():
     words = vectors()
-    rows = words._rows.rows[words._rows.row_begin[2] : words._rows.row_begin[3]]
+    rows = words.rows.rows[words.rows.row_begin[2] : words.rows.row_begin[3]]
     assert len(rows) > 3
-    np.testing.assert_allclose(words["dog"], words._input_vectors[rows].mean(0), rtol=1e-6)
+    np.testing.assert_allclose(words["dog"], words.input_vectors[rows].mean(0), rtol=1e-6)
 
 
 def test_the_table_of_many_words_equals_single_lookups():
@@ -100,7 +100,7 @@ def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
     assert "catdog" not in words
     assert words.oov("catdog")
     assert not words.oov("cat")
-    np.testing.assert_allclose(words["catdog"], words._input_vectors[words._rows.rows_of("catdog")].mean(0), rtol=1e-6)
+    np.testing.assert_allclose(words["catdog"], words.input_vectors[words.rows.rows_of("catdog")].mean(0), rtol=1e-6)
 
 
 def test_a_word_that_shares_nothing_has_no_vector():
@@ -138,7 +138,7 @@ def test_neighbours_of_nothing_are_refused():
 
 def test_a_vector_of_zeros_is_similar_to_nothing():
     words = vectors(subwords=False)
-    words._input_vectors[2] = 0
+    words.input_vectors[2] = 0
     assert words.similarity("dog", "cat") == 0
     assert all(np.isfinite(neighbor.similarity) for neighbor in words.most_similar("cat"))
 
@@ -157,10 +157,10 @@ def test_the_parts_of_a_word_add_up_to_its_vector():
     assert made[0].text == "<ca"
     for word, parts in (("cats", known), ("catdog", made), ("catxyzq", partly)):
         assert sum(part.share or 0 for part in parts) == pytest.approx(1, abs=1e-5)
-        rows = words._rows.rows_of_ngrams(word)
+        rows = words.rows.rows_of_ngrams(word)
         assert [part.share is None for part in parts[-len(rows) :]] == (rows < 0).tolist()
     assert any(part.share is None for part in partly)
-    own = words._input_vectors[1]
+    own = words.input_vectors[1]
     vector = words["cats"]
     assert known[0].share == pytest.approx(own @ vector / (vector @ vector) / len(known), abs=1e-5)
 

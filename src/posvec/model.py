@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -317,9 +318,9 @@ class Model:
     @staticmethod
     def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
         """Open a saved model. The tables are mapped from the file, not read; ``verify`` checks every byte of them."""
-        from posvec.storage.model_files import load_model
+        from posvec.storage.model_files import read_model
 
-        return load_model(path, verify)
+        return Model(**vars(read_model(path, verify)))
 
     def save_pretrained(
         self,
@@ -329,8 +330,8 @@ class Model:
         license: str | None = None,
         language: str | None = None,
     ) -> None:
-        """Save with a model card, as the Hugging Face hub has it: :mod:`posvec.interop.hub`."""
-        from posvec.interop.hub import save_pretrained
+        """Save with a model card, as the Hugging Face hub has it: :mod:`posvec.storage.hub`."""
+        from posvec.storage.hub import save_pretrained
 
         save_pretrained(self, folder, overwrite=overwrite, license=license, language=language)
 
@@ -339,9 +340,10 @@ class Model:
         name: str | os.PathLike[str], *, revision: str | None = None, token: str | None = None
     ) -> Model:
         """Open a folder, or fetch owner/name from the Hugging Face hub."""
-        from posvec.interop.hub import from_pretrained
+        from posvec.storage.hub import fetch_pretrained
 
-        return from_pretrained(name, revision=revision, token=token)
+        path = name if Path(name).exists() else fetch_pretrained(str(name), revision=revision, token=token)
+        return Model.load(path)
 
     def push_to_hub(
         self,
@@ -353,7 +355,7 @@ class Model:
         language: str | None = None,
     ) -> str:
         """Upload to the Hugging Face hub as owner/name, with a card; returns the address of the commit."""
-        from posvec.interop.hub import push_to_hub
+        from posvec.storage.hub import push_to_hub
 
         return push_to_hub(self, name, private=private, token=token, license=license, language=language)
 

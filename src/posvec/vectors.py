@@ -14,12 +14,11 @@ from posvec.config import SubwordConfig
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError, UnknownWordError
 from posvec.query.neighbors import Neighbor, best
-from posvec.query.operands import unit, units
 from posvec.query.queries import Queries
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import VectorTable
 from posvec.subwords import SubwordRows, build_rows, subwords
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, unit_rows, unit_vector
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
@@ -47,9 +46,12 @@ class WordVectors(Queries):
     def __init__(
         self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: VectorTable, origin: Folder | None = None
     ) -> None:
-        self._vocabulary = vocabulary
-        self._rows = rows
-        self._input_vectors = input_vectors
+        self.vocabulary = vocabulary
+        """The words, in the order of ``table``, and their counts."""
+        self.rows = rows
+        """Which rows of ``input_vectors`` each word is made of."""
+        self.input_vectors = input_vectors
+        """u, (V + n-gram rows, D)."""
         self.origin = origin
         """The saved model that the vectors were loaded from, if they were."""
 
@@ -74,16 +76,11 @@ class WordVectors(Queries):
         rows = build_rows(vocabulary, SubwordConfig(subwords=False))
         return WordVectors(vocabulary, rows, np.asarray(table, np.float32))
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words, in the order of the table, and their counts."""
-        return self._vocabulary
-
     def __len__(self) -> int:
-        return len(self._vocabulary)
+        return len(self.vocabulary)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._vocabulary
+        return word in self.vocabulary
 
     def __getitem__(self, word: str | Sequence[str]) -> FloatArray:
         """The vector of a word, or those of a list of words, one in each row."""
@@ -97,21 +94,21 @@ class WordVectors(Queries):
     @property
     def index_to_key(self) -> list[str]:
         """The words, by descending count."""
-        return self._vocabulary.words
+        return self.vocabulary.words
 
     @property
     def key_to_index(self) -> dict[str, int]:
         """The place of each word in ``index_to_key`` and in ``table``."""
-        return self._vocabulary.index
+        return self.vocabulary.index
 
     @property
     def vector_size(self) -> int:
         """D, the numbers of a vector."""
-        return int(self._input_vectors.shape[1])
+        return int(self.input_vectors.shape[1])
 
     def oov(self, word: str) -> bool:
         """Whether a word is outside the vocabulary but has a vector, made from its n-grams."""
-        return word not in self and len(self._rows.rows_of(word)) > 0
+        return word not in self and len(self.rows.rows_of(word)) > 0
 
     def has_vector(self, word: str) -> bool:
         """Whether a word has a vector: it is in the vocabulary, or one is made from its n-grams."""
@@ -121,8 +118,8 @@ class WordVectors(Queries):
         """The vector of a word, of length 1 if ``norm``."""
         if not isinstance(word, str):
             raise PosvecError(f"words are strings, and {word!r} is not; convert it")
-        vector = self._known(self._vocabulary.index[word]) if word in self else self._from_ngrams(word)
-        return unit(vector) if norm else vector
+        vector = self._known(self.vocabulary.index[word]) if word in self else self._from_ngrams(word)
+        return unit_vector(vector) if norm else vector
 
     def get_vectors(self, words: Iterable[str], norm: bool = False) -> FloatArray:
         """The vectors of words, (n, D), each of length 1 if ``norm``."""
@@ -137,18 +134,18 @@ class WordVectors(Queries):
                 vectors[row] = self.get_vector(words[row])
         else:
             vectors = np.array([self.get_vector(word) for word in words], np.float32).reshape(-1, self.vector_size)
-        return units(vectors) if norm else vectors
+        return unit_rows(vectors) if norm else vectors
 
     def parts(self, word: str) -> list[Part]:
         """What the vector of a word is made of: its own row, if it is in the vocabulary, and its n-grams."""
         vector = self.get_vector(word).astype(np.float64)
-        rows = self._rows.rows_of_ngrams(word).tolist()
-        texts = subwords(word, self._rows.config)
+        rows = self.rows.rows_of_ngrams(word).tolist()
+        texts = subwords(word, self.rows.config)
         if word in self:
             rows, texts = [self.key_to_index[word], *rows], [word, *texts]
         known = [row for row in rows if row >= 0]
         # u_w is the mean of its rows, so that the projections of the rows on it have its squared length as their mean.
-        projected = self._input_vectors[known].astype(np.float64) @ vector
+        projected = self.input_vectors[known].astype(np.float64) @ vector
         squared = float(vector @ vector) or 1.0
         shares = iter((projected / (squared * len(known))).tolist())
         return [Part(text, next(shares) if row >= 0 else None) for text, row in zip(texts, rows, strict=True)]
@@ -156,13 +153,13 @@ class WordVectors(Queries):
     @cached_property
     def table(self) -> FloatArray:
         """All word vectors, (V, D), in the order of the vocabulary."""
-        if not len(self._rows.bucket_ids):
-            return self._input_vectors[: len(self)]
+        if not len(self.rows.bucket_ids):
+            return self.input_vectors[: len(self)]
         table = np.empty((len(self), self.vector_size), np.float32)
 
         def fill(begin: int) -> None:
             end = min(begin + 1024, len(self))
-            _mean_rows(self._input_vectors, self._rows.row_begin[begin : end + 1], self._rows.rows, table[begin:end])
+            _mean_rows(self.input_vectors, self.rows.row_begin[begin : end + 1], self.rows.rows, table[begin:end])
 
         for _ in map_in_order(fill, range(0, len(self), 1024)):
             pass
@@ -172,13 +169,13 @@ class WordVectors(Queries):
 
     def to_gensim(self) -> Any:
         """gensim's KeyedVectors, or FastTextKeyedVectors where there are subwords: :mod:`posvec.interop.gensim`."""
-        from posvec.interop.gensim import to_gensim
+        from posvec.query.conversion import to_gensim
 
         return to_gensim(self)
 
     def to_spacy_vocab(self, lang: str = "en") -> Any:
         """A ``spacy.vocab.Vocab`` with these vectors: :mod:`posvec.interop.spacy`."""
-        from posvec.interop.spacy import to_spacy_vocab
+        from posvec.query.conversion import to_spacy_vocab
 
         return to_spacy_vocab(self, lang)
 
@@ -190,7 +187,7 @@ class WordVectors(Queries):
         unknown: bool = False,
     ) -> Any:
         """A ``torch.nn.Embedding`` with these vectors: :mod:`posvec.interop.torch`."""
-        from posvec.interop.torch import to_torch_embedding
+        from posvec.query.conversion import to_torch_embedding
 
         return to_torch_embedding(self, freeze, words, padding, unknown)
 
@@ -219,32 +216,32 @@ class WordVectors(Queries):
     @property
     def _has_table(self) -> bool:
         """Whether ``table`` costs nothing: there are neither subwords nor codes, or it was made before."""
-        plain = isinstance(self._input_vectors, np.ndarray) and not len(self._rows.bucket_ids)
+        plain = isinstance(self.input_vectors, np.ndarray) and not len(self.rows.bucket_ids)
         return plain or "table" in self.__dict__
 
     def _place(self, word: object) -> int:
-        return self._vocabulary.index.get(word, -1) if isinstance(word, str) else -1
+        return self.vocabulary.index.get(word, -1) if isinstance(word, str) else -1
 
     def _known(self, word: int) -> FloatArray:
         """The vector of a word of the vocabulary, by the same sum whether the whole table was asked for or not."""
         if self._has_table:
             vector: FloatArray = self.table[word]
             return vector
-        return self._mean(self._rows.rows_of_known(word))
+        return self._mean(self.rows.rows_of_known(word))
 
     def _from_ngrams(self, word: str) -> FloatArray:
-        rows = self._rows.rows_of(word)
+        rows = self.rows.rows_of(word)
         if not len(rows):
             raise UnknownWordError(
                 f"there is no vector for {word!r}: it is not in the vocabulary"
-                + (" and no n-gram of it is known" if self._rows.config.subwords else "")
+                + (" and no n-gram of it is known" if self.rows.config.subwords else "")
                 + "; try another word"
             )
         return self._mean(rows)
 
     def _mean(self, rows: NDArray[np.uint32]) -> FloatArray:
         mean = np.empty((1, self.vector_size), np.float32)
-        _mean_rows(self._input_vectors, np.array([0, len(rows)], np.uint64), rows, mean)
+        _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, mean)
         only: FloatArray = mean[0]
         return only
 

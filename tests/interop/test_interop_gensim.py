@@ -29,9 +29,9 @@ def same_answers(one, other, words):
 
 def test_gensim_answers_the_same(vectors):
     keyed = vectors.to_gensim()
-    assert list(keyed.index_to_key) == vectors._vocabulary.words
+    assert list(keyed.index_to_key) == vectors.vocabulary.words
     same_answers(vectors, keyed, keyed.index_to_key)
-    assert keyed.get_vecattr("karan", "count") == vectors._vocabulary.counts[vectors._vocabulary.index["karan"]]
+    assert keyed.get_vecattr("karan", "count") == vectors.vocabulary.counts[vectors.vocabulary.index["karan"]]
     for (word, similarity), near in zip(keyed.most_similar("karan"), vectors.most_similar("karan"), strict=True):
         assert word == near.word
         assert similarity == pytest.approx(near.similarity, abs=1e-6)
@@ -39,15 +39,15 @@ def test_gensim_answers_the_same(vectors):
 
 def test_a_word_that_gensim_does_not_know_has_the_same_vector_or_direction(vectors):
     keyed = vectors.to_gensim()
-    if not vectors._rows.config.subwords:
+    if not vectors.rows.config.subwords:
         assert type(keyed) is models.KeyedVectors
         return
     assert vectors.oov(ALL_NGRAMS_KNOWN)
-    buckets = subword_buckets(ALL_NGRAMS_KNOWN, vectors._rows.config)
-    assert set(buckets) <= set(vectors._rows.bucket_ids)
+    buckets = subword_buckets(ALL_NGRAMS_KNOWN, vectors.rows.config)
+    assert set(buckets) <= set(vectors.rows.bucket_ids)
     same_answers(vectors, keyed, [ALL_NGRAMS_KNOWN])
     partly = "karanxq"
-    assert 0 < len(vectors._rows.rows_of(partly)) < len(subword_buckets(partly, vectors._rows.config))
+    assert 0 < len(vectors.rows.rows_of(partly)) < len(subword_buckets(partly, vectors.rows.config))
     cosine = vectors[partly] @ keyed[partly] / np.linalg.norm(vectors[partly]) / np.linalg.norm(keyed[partly])
     assert cosine == pytest.approx(1, abs=1e-6)
 
@@ -56,7 +56,7 @@ def test_gensim_saves_and_loads_what_it_was_given(vectors, tmp_path):
     keyed = vectors.to_gensim()
     keyed.save(str(tmp_path / "vectors"))
     again = type(keyed).load(str(tmp_path / "vectors"))
-    same_answers(vectors, again, vectors._vocabulary.words)
+    same_answers(vectors, again, vectors.vocabulary.words)
 
 
 def test_what_gensim_changes_stays_with_gensim(vectors):
@@ -68,9 +68,9 @@ def test_what_gensim_changes_stays_with_gensim(vectors):
 def test_vectors_come_back_from_gensim(vectors):
     again = from_gensim(vectors.to_gensim())
     np.testing.assert_allclose(again.table, vectors.table, atol=1e-6)
-    assert again._vocabulary.words == vectors._vocabulary.words
-    assert np.array_equal(again._vocabulary.counts, vectors._vocabulary.counts)
-    if vectors._rows.config.subwords:
+    assert again.vocabulary.words == vectors.vocabulary.words
+    assert np.array_equal(again.vocabulary.counts, vectors.vocabulary.counts)
+    if vectors.rows.config.subwords:
         same_answers(vectors, again, [ALL_NGRAMS_KNOWN])
 
 
@@ -89,7 +89,7 @@ def test_a_model_that_gensim_trained_answers_the_same(lines, kind):
         vectors = from_gensim(source)
         assert isinstance(vectors, WordVectors)
         same_answers(vectors, trained.wv, trained.wv.index_to_key)
-        assert vectors._vocabulary.counts[0] == trained.wv.get_vecattr(trained.wv.index_to_key[0], "count")
+        assert vectors.vocabulary.counts[0] == trained.wv.get_vecattr(trained.wv.index_to_key[0], "count")
         if kind == "FastText":  # n-grams that were never trained, too
             same_answers(vectors, trained.wv, ["karanqx", "qqq"])
 

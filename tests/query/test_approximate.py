@@ -10,7 +10,8 @@ import pytest
 
 import posvec
 from posvec import Model, ModelError, PosvecError, Vocabulary, WordVectors
-from posvec.query.approximate import INDEX_FILE, NeighborIndex, index_model
+from posvec.query.approximate import INDEX_FILE, NeighborIndex
+from posvec.query.indexing import index_model
 from posvec.storage.safetensors import read_tensors, write_tensors
 
 pytest.importorskip("usearch")

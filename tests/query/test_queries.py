@@ -168,7 +168,7 @@ def test_a_table_mapped_from_a_file_is_searched_where_it_is(ours, table, tmp_pat
     np.save(tmp_path / "table.npy", table)
     mapped = WordVectors.from_table(WORDS, np.load(tmp_path / "table.npy", mmap_mode="r"))
     same(mapped.most_similar("w1"), ours.most_similar("w1"))
-    assert np.shares_memory(mapped.table, mapped._input_vectors)
+    assert np.shares_memory(mapped.table, mapped.input_vectors)
 
 
 def test_a_search_makes_nothing_of_the_size_of_the_table():

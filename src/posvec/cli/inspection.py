@@ -11,9 +11,10 @@ import click
 
 from posvec.cli.arguments import displayed, model_argument, overwrite_option, refuse_existing, sources
 from posvec.cli.flags import given_settings, settings
+from posvec.cli.printing import print_info, print_vocabulary
 from posvec.config import SETTINGS, Config
 from posvec.errors import ConfigError
-from posvec.system.console import format_size, make_console, make_table, plural, print_info, print_vocabulary
+from posvec.system.console import format_size, make_console, make_table, plural
 
 if TYPE_CHECKING:
     from posvec.model import Model

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from posvec.cli.arguments import displayed, json_option, model_argument, refuse_existing, sources
+from posvec.cli.printing import print_neighbors
 from posvec.config import SETTINGS, TextConfig
 from posvec.errors import ConfigError
-from posvec.system.console import make_console, print_neighbors
+from posvec.system.console import make_console
 
 if TYPE_CHECKING:
     from posvec.query.neighbors import Neighbor
@@ -197,7 +198,7 @@ def index(model: Path, connectivity: int, effort: int, threads: int, overwrite: 
 
     It pays where there are very many words, and takes a while to build.
     """
-    from posvec.query.approximate import index_model
+    from posvec.query.indexing import index_model
 
     with displayed(quiet) as (display, console):
         with display.stage("indexing") if display else nullcontext() as progress:

@@ -17,8 +17,8 @@ from posvec.cli.flags import (
     refuse_model_and_preset,
     settings,
 )
+from posvec.cli.printing import print_report
 from posvec.config import GROUPS, SETTINGS
-from posvec.system.console import print_report
 
 # A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
 SMALL_CORPUS = 10_000_000

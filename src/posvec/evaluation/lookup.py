@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import ConfigError
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, unit_rows
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Lookup:
         vectors[~made] = self._vectors.table[rows[~made]]
         if made.any():
             vectors[made] = np.array(self._made)[rows[made] - len(self._words)]
-        return unit(vectors)
+        return unit_rows(vectors)
 
     def first_variants(self) -> Rows:
         """Of each row, the row of the most frequent word that differs from its word in case alone."""
@@ -87,11 +87,3 @@ class Lookup:
 
 def word_vectors(model: Model | WordVectors) -> WordVectors:
     return model if isinstance(model, WordVectors) else model.vectors
-
-
-def unit(vectors: FloatArray) -> FloatArray:
-    """The rows divided by their lengths; a row of zeros stays so."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    divided: FloatArray = vectors / norms
-    return divided

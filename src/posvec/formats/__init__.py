@@ -164,7 +164,7 @@ def _lost(format: Format, vectors: Vectors) -> list[str]:
     lost = []
     if isinstance(vectors, Model) and vectors.has_outputs and not format.whole:
         lost.append("output vectors")
-    if len((vectors.vectors if isinstance(vectors, Model) else vectors)._rows.bucket_ids) and not format.whole:
+    if len((vectors.vectors if isinstance(vectors, Model) else vectors).rows.bucket_ids) and not format.whole:
         lost.append("n-gram vectors")
     if isinstance(vectors, Model) and vectors.positional_vectors.size and not format.positions:
         lost.append("positional vectors")

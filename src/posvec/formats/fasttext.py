@@ -227,11 +227,11 @@ def _config(path: Path, settings: dict[str, Any]) -> Config:
 
 def _model_of(vectors: WordVectors) -> Model:
     """Word vectors, with their n-grams if they have them, as a model without output vectors."""
-    table, ngrams = vectors._input_vectors, vectors._rows.config
+    table, ngrams = vectors.input_vectors, vectors.rows.config
     config = make_config("general", "fasttext", dim=table.shape[1], **dataclasses.asdict(ngrams))
     output = np.zeros((len(vectors), table.shape[1]), np.float32)
     positional = np.empty((2 * config.model.window, 0), np.float32)
-    return Model(config, vectors.vocabulary, vectors._rows, table, output, positional)
+    return Model(config, vectors.vocabulary, vectors.rows, table, output, positional)
 
 
 def _little(rows: FloatArray) -> bytes:

@@ -9,38 +9,11 @@ from numpy.typing import NDArray
 
 from posvec.config import SubwordConfig
 from posvec.errors import PosvecError
+from posvec.query.conversion import to_gensim as to_gensim
 from posvec.subwords import build_rows
 from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
-
-
-def to_gensim(vectors: WordVectors) -> Any:
-    """gensim's KeyedVectors, or its FastTextKeyedVectors where there are subwords; a copy, counts included.
-
-    Compat: gensim has a row for every bucket, here of zeros where no word of the vocabulary has an n-gram in it, and
-    divides by all n-grams of an unknown word, where posvec divides by those it knows. So a word that has n-grams of
-    both sorts gets a shorter vector in gensim, of the same direction.
-    """
-    models = require_extra("gensim.models", "gensim")
-    table, rows, size = vectors.table, vectors._rows, len(vectors)
-    if rows.config.subwords:
-        keyed = models.fasttext.FastTextKeyedVectors(
-            vectors.vector_size, rows.config.min_n, rows.config.max_n, rows.config.buckets
-        )
-        keyed.vectors_vocab = np.array(vectors._input_vectors[:size])
-        keyed.vectors_ngrams = np.zeros((rows.config.buckets, vectors.vector_size), np.float32)
-        keyed.vectors_ngrams[rows.bucket_ids] = vectors._input_vectors[size:]
-    else:
-        keyed = models.KeyedVectors(vectors.vector_size)
-    keyed.vectors = np.array(table)
-    keyed.index_to_key = list(vectors.index_to_key)
-    keyed.key_to_index = dict(vectors.key_to_index)
-    keyed.next_index = size
-    keyed.expandos["count"] = vectors._vocabulary.counts.copy()
-    if rows.config.subwords:
-        keyed.recalc_char_ngram_buckets()
-    return keyed
 
 
 def from_gensim(source: Any) -> WordVectors:

@@ -7,7 +7,6 @@ it was made from. A model that is trained further or replaced has other digests,
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,22 +29,6 @@ if TYPE_CHECKING:
 INDEX_FILE = "neighbors.safetensors"
 _FORMAT = "posvec neighbors"
 _ROWS = 4096  # added at a time, so that no unit copy of the table is made
-
-
-def index_model(
-    path: str | os.PathLike[str],
-    connectivity: int = 16,
-    effort: int = 128,
-    threads: int = 0,
-    overwrite: bool = False,
-    progress: ProgressCallback | None = None,
-) -> Path:
-    """Build an index for a saved model and save it in its folder; returns where."""
-    from posvec.model import Model
-
-    vectors = Model.load(path).vectors
-    _check_output(Path(path), overwrite)  # before the work
-    return NeighborIndex.build(vectors, connectivity, effort, threads, progress).save(overwrite)
 
 
 class NeighborIndex:
@@ -99,7 +82,7 @@ class NeighborIndex:
     def save(self, overwrite: bool = False) -> Path:
         """Write the index into the folder of the model that its vectors were loaded from."""
         folder = _origin(self._vectors)
-        path = _check_output(folder.path, overwrite)
+        path = check_index_output(folder.path, overwrite)
         if load_folder(folder.path).digests != folder.digests:
             raise ModelError(f"{folder.path} has changed since its vectors were loaded; load it again")
         metadata = {"format": _FORMAT, "of": json.dumps(folder.digests), "effort": str(self._effort)}
@@ -146,7 +129,7 @@ class NeighborIndex:
             raise PosvecError("the index was built from other vectors than these; use vectors.build_index()")
 
 
-def _check_output(folder: Path, overwrite: bool) -> Path:
+def check_index_output(folder: Path, overwrite: bool) -> Path:
     path = folder / INDEX_FILE
     if path.exists() and not overwrite:
         raise ModelError(f"{path} exists already; pass --overwrite (overwrite=True) to replace it")

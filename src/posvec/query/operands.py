@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, TypeAlias
@@ -18,20 +17,6 @@ Item: TypeAlias = WordOrVector | tuple[WordOrVector, float]
 Items: TypeAlias = Item | Sequence[Item]
 
 Weighted: TypeAlias = list[tuple[WordOrVector, float]]
-
-
-def unit(vector: FloatArray) -> FloatArray:
-    """The same direction with length 1; what has none, as zeros and what is not finite, stays as it is."""
-    norm = float(np.linalg.norm(vector))
-    return vector / np.float32(norm) if 0 < norm < math.inf else vector
-
-
-def units(vectors: FloatArray) -> FloatArray:
-    """The rows, each with length 1; zeros stay zeros."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    rows: FloatArray = vectors / norms
-    return rows
 
 
 def questions(

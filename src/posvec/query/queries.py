@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from posvec.errors import PosvecError
 from posvec.query.neighbors import SCORES, Found, Neighbor, search
-from posvec.query.operands import Items, Weighted, WordOrVector, questions, same_length, unit
-from posvec.system.arrays import FloatArray
+from posvec.query.operands import Items, Weighted, WordOrVector, questions, same_length
+from posvec.system.arrays import FloatArray, unit_vector
 
 if TYPE_CHECKING:
     from posvec.query.approximate import NeighborIndex
@@ -78,7 +78,7 @@ class Queries(ABC):
         for items in asked:
             if not items:
                 raise PosvecError("most_similar needs at least one word; give one as positive")
-        queries = np.array([unit(self._sum(items)) for items in asked]).reshape(-1, self.vector_size)
+        queries = np.array([unit_vector(self._sum(items)) for items in asked]).reshape(-1, self.vector_size)
         excluded = [self._ids(items) for items in asked]
         rows = self._searched(topn, restrict_vocab)
         if index is not None:
@@ -196,7 +196,7 @@ class Queries(ABC):
         if isinstance(words, str) or not len(words):
             raise PosvecError("doesnt_match needs a list of words; give at least one")
         units = self.get_vectors(words, norm=True)
-        return min(zip((units @ unit(units.mean(0))).tolist(), words, strict=True))[1]
+        return min(zip((units @ unit_vector(units.mean(0))).tolist(), words, strict=True))[1]
 
     def doesnt_match_batch(self, lists: Sequence[Sequence[str]]) -> list[str]:
         """``doesnt_match`` of each list."""
@@ -239,7 +239,7 @@ class Queries(ABC):
             if not (ignore_missing and isinstance(key, str) and not self.has_vector(key))
         ]
         mean = self._sum(items, pre_normalize) / np.float32(sum(abs(weight) for _, weight in items) or 1)
-        return unit(mean) if post_normalize else mean
+        return unit_vector(mean) if post_normalize else mean
 
     def get_mean_vector_batch(self, lists: Sequence[Sequence[WordOrVector]], **options: Any) -> FloatArray:
         """``get_mean_vector`` of each list, (n, D), with the same options."""
@@ -296,7 +296,7 @@ class Queries(ABC):
         return np.asarray(item, np.float32)
 
     def _units(self, items: Sequence[WordOrVector] | FloatArray) -> FloatArray:
-        vectors = [unit(self._vector(item)) for item in items]
+        vectors = [unit_vector(self._vector(item)) for item in items]
         return np.array(vectors, np.float32).reshape(-1, self.vector_size)
 
     def _ids(self, items: Weighted) -> list[int]:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.config import Config
 from posvec.errors import ModelError
-from posvec.model import Model
 from posvec.storage.folders import Folder, dump_tensors, load_folder, read_tensors, save_folder
-from posvec.storage.quantization import Compression, checked, restore, tensors_of
+from posvec.storage.quantization import Compression, VectorTable, checked, restore, tensors_of
 from posvec.storage.records import TrainingReport, TrainingState
-from posvec.subwords import saved_rows
+from posvec.subwords import SubwordRows, saved_rows
+from posvec.system.arrays import FloatArray
 from posvec.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from posvec.model import Model
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a saved model holds: the arguments of :class:`posvec.Model`, under the same names."""
+
+    config: Config
+    vocabulary: Vocabulary
+    rows: SubwordRows
+    input_vectors: VectorTable
+    output_vectors: VectorTable
+    positional_vectors: FloatArray
+    report: TrainingReport | None
+    state: TrainingState | None
+    origin: Folder
+    compression: Compression | None
 
 
 def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -43,7 +63,7 @@ def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = Fal
     save_folder(path, config, files, overwrite, format_version=2 if model.compression else 1)
 
 
-def load_model(path: str | os.PathLike[str], verify: bool = False) -> Model:
+def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredModel:
     """Map the tables, and check all else; with ``verify`` the tables, too."""
     folder = load_folder(path, verify)
     for name in ("vocabulary.txt", "model.safetensors"):
@@ -66,7 +86,7 @@ def load_model(path: str | os.PathLike[str], verify: bool = False) -> Model:
         rows = saved_rows(
             vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
         )
-        return Model(
+        return StoredModel(
             config,
             vocabulary,
             rows,

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import ModelError, PosvecError
-from posvec.query.operands import units
 from posvec.storage.safetensors import Tensors
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, unit_rows
 from posvec.system.threads import map_in_order
 
 Ids = NDArray[np.intp]
@@ -136,13 +135,13 @@ class ProductTable(CodedTable):
     def encode(table: VectorTable, ids: Ids, advance: Advance, sub_vector: int, seed: int) -> ProductTable:
         dim = table.shape[1]
         sample = np.sort(np.random.default_rng(seed).permutation(len(ids))[:SAMPLE])
-        codebook = train_codebook(_cut(units(_finite(table, ids[sample])), sub_vector), seed)
+        codebook = train_codebook(_cut(unit_rows(_finite(table, ids[sample])), sub_vector), seed)
         codes = np.empty((len(ids), len(codebook)), np.uint8)
         scales = np.empty(len(ids), np.float32)
 
         def encode_block(block: slice) -> int:
             rows = _finite(table, ids[block])
-            codes[block] = nearest(_cut(units(rows), sub_vector), codebook)
+            codes[block] = nearest(_cut(unit_rows(rows), sub_vector), codebook)
             directions = _directions(codes[block], codebook, dim)
             squares = np.einsum("ij,ij->i", directions, directions)
             scales[block] = np.einsum("ij,ij->i", rows, directions) / np.where(squares > 0, squares, 1)

@@ -1,8 +1,9 @@
-"""Tables as the kernel wants them: rows that begin at multiples of 64 bytes, in pages of 2 MB."""
+"""Array types, unit vectors, and tables whose memory is aligned for the kernel."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import mmap
 
 import numpy as np
@@ -48,3 +49,17 @@ def kernel_view(table: FloatArray) -> FloatArray:
     rows, stride = len(table), table.strides[0] // 4
     view: FloatArray = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
     return view
+
+
+def unit_vector(vector: FloatArray) -> FloatArray:
+    """Scale a vector to length 1; a vector of zeros, or one that is not finite, is returned as it is."""
+    norm = float(np.linalg.norm(vector))
+    return vector / np.float32(norm) if 0 < norm < math.inf else vector
+
+
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """Scale each row to length 1; rows of zeros stay zeros."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    rows: FloatArray = vectors / norms
+    return rows

@@ -1,0 +1,93 @@
+"""What several commands print: the training report, the settings of a model, its vocabulary, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from posvec.config import SETTINGS
+from posvec.system.console import format_size, make_table, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from posvec.model import Model
+    from posvec.storage.records import ClusterReport
+
+
+def print_report(console: Console, model: Model, output: Path) -> None:
+    report = model.report
+    assert report is not None
+    table = make_table("training report", "", numbers=False)
+    for name, value in [
+        ("model", f"{model.config.kind}, D = {model.config.model.dim}, D' = {model.config.model.positional_dim}, "
+                  f"c = {model.config.model.window}"),
+        ("vocabulary", f"{report.vocabulary:,} words, {len(model.rows.bucket_ids):,} n-gram rows"),
+        ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
+        ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
+        ("initializing", f"{report.before.initializing:.1f} s"),
+        ("training", f"{report.seconds:.1f} s on {plural(report.threads, 'thread')}"),
+        *_cluster_rows(report.cluster),
+        ("speed", f"{report.words_per_second:,.0f} words/s"),
+        ("loss", f"{report.loss:.4f}"),
+        *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
+        *([("stopped early", f"after {plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
+        ("saved in", str(output)),
+    ]:  # fmt: skip
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _cluster_rows(cluster: ClusterReport | None) -> list[tuple[str, str]]:
+    if cluster is None:
+        return []
+    often, seldom = cluster.staleness
+    return [
+        ("workers", f"{cluster.workers}" + (f", {cluster.replaced} replaced" if cluster.replaced else "")),
+        ("exchanged", f"{format_size(cluster.bytes_sent)} in {plural(cluster.rounds, 'round')}"),
+        ("waited", f"{cluster.seconds_waited:.1f} s"),
+        ("staleness", f"{often:,} to {seldom:,} words"),
+    ]
+
+
+def print_info(console: Console, model: Model, path: Path) -> None:
+    from rich.text import Text
+
+    size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+    console.print(f"{model!r}, {format_size(size)}")
+    table = make_table("setting", "value", numbers=False)
+    for setting in SETTINGS.values():
+        value = getattr(getattr(model.config, setting.group), setting.name)
+        table.add_row(setting.name, Text(f"{value}", "" if value == setting.default else "bold"))
+    console.print(table)
+    if model.state:
+        console.print(f"Training was interrupted; go on with: posvec resume {path}")
+    elif model.report:
+        print_report(console, model, path)
+
+
+def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
+    kept, total = int(vocabulary.counts.sum()), vocabulary.total_words
+    keep = vocabulary.keep_probabilities()
+    expected = float((vocabulary.counts * keep).sum())
+    console.print(
+        f"{len(vocabulary):,} words that cover {kept:,} of {total:,} tokens ({kept / max(total, 1):.1%}); about "
+        f"{expected / max(total, 1):.1%} of tokens survive subsampling"
+    )
+    table = make_table("word", "count", "kept")
+    for word, count, share in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
+        table.add_row(word, f"{count:,}", f"{share:.1%}")
+    console.print(table)
+
+
+def print_neighbors(console: Console, found: Mapping[str, Any]) -> None:
+    from rich.columns import Columns
+
+    tables = []
+    for title, near in found.items():
+        table = make_table(title, "")
+        for neighbor in near:
+            table.add_row(neighbor.word, f"{neighbor.similarity:.3f}")
+        tables.append(table)
+    console.print(Columns(tables))

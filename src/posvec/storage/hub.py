@@ -1,0 +1,163 @@
+"""Hugging Face: a model's folder with a card, saved, fetched from the hub and pushed to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from posvec.config import SETTINGS
+from posvec.errors import ConfigError, ModelError
+from posvec.system.atomic import replacing
+from posvec.system.console import plural
+from posvec.system.extras import require_extra
+
+if TYPE_CHECKING:
+    from posvec.model import Model
+
+# What a saved model's files are called, whatever their tags; a repository may hold others besides.
+_FILES = ("config.json", "vocabulary-*.txt", "model-*.safetensors")
+
+
+def save_pretrained(
+    model: Model,
+    folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    license: str | None = None,
+    language: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Save a model with its card, README.md: a folder to upload to a hub, or to open with ``posvec.load``.
+
+    ``license`` and ``language`` are the hub's short names, such as mit and en; ``name`` is what the model will be
+    called there, owner/name.
+    """
+    card = model_card(model, name or Path(folder).absolute().name, license, language)
+    model.save(folder, overwrite)
+    with replacing(Path(folder) / "README.md") as stream:
+        stream.write(card.encode())
+
+
+def fetch_pretrained(name: str, *, revision: str | None = None, token: str | None = None) -> Path:
+    """The folder of owner/name, fetched from the hub unless the last fetched copy is still the newest."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise ModelError(f"there is no folder {name}, and a model on the hub is named owner/name; check the spelling")
+    hub = require_extra("huggingface_hub", "hub")
+    with _asking_the_hub(name):
+        return Path(hub.snapshot_download(name, revision=revision, token=token, allow_patterns=_FILES))
+
+
+def push_to_hub(
+    model: Model,
+    name: str,
+    *,
+    private: bool = False,
+    token: str | None = None,
+    license: str | None = None,
+    language: str | None = None,
+) -> str:
+    """Upload a model with its card as owner/name, made if it is not there yet; returns the address of the commit."""
+    hub = require_extra("huggingface_hub", "hub")
+    with tempfile.TemporaryDirectory() as folder, _asking_the_hub(name):
+        save_pretrained(model, folder, license=license, language=language, name=name)
+        api = hub.HfApi(token=token)
+        api.create_repo(name, private=private, exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=name,
+            folder_path=folder,
+            commit_message=f"Upload {model!r}",
+            delete_patterns=list(_FILES),  # those of an earlier model, which have other tags
+        )
+    return str(commit.commit_url)
+
+
+def model_card(model: Model, name: str, license: str | None = None, language: str | None = None) -> str:
+    """The card: what the model is, how it was trained, how to load it."""
+    for what, value in (("license", license), ("language", language)):
+        if value is not None and not re.fullmatch(r"[\w.+-]+", value):
+            raise ConfigError(f"{what} is a short name, such as {'mit' if what == 'license' else 'en'}, not {value!r}")
+    settings = "\n".join(
+        f"| `{setting.name}` | {getattr(getattr(model.config, setting.group), setting.name)} |"
+        for setting in SETTINGS.values()
+    )
+    word = model.vocabulary.words[0]
+    return f"""---
+library_name: posvec
+license: {license or "unknown"}
+{f"language: {language}" if language else "# language: en"}
+tags:
+- word-embeddings
+- word-vectors
+---
+
+# {name}
+
+Word vectors made with posvec: {_shape(model)}.
+
+{_training(model)}
+
+## How to load it
+
+```python
+import posvec  # pip install "posvec[hub]"
+
+model = posvec.Model.from_pretrained({name!r})
+model.vectors.most_similar({word!r})
+```
+
+## Settings
+
+| setting | value |
+|---|---|
+{settings}
+
+## Licence
+
+{license or "Not stated yet: name one here and in the first lines of this file."}
+"""
+
+
+@contextlib.contextmanager
+def _asking_the_hub(name: str) -> Iterator[None]:
+    """Turns what the hub or the way to it refuses into one sentence."""
+    errors = require_extra("huggingface_hub.errors", "hub")
+    try:
+        yield
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError) as error:
+        raise ModelError(
+            f"there is no folder {name}, and no such model on the hub that you may use; check the spelling and the "
+            "revision, or log in with: hf auth login"
+        ) from error
+    # Its bases are the errors of the HTTP library that it uses, which is another one in every major version.
+    except (OSError, *errors.HfHubHTTPError.__bases__) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise ModelError(
+            f"the hub does not answer for {name} ({reason}); check the network and your rights, or name a folder"
+        ) from error
+
+
+def _shape(model: Model) -> str:
+    shape, ngrams = model.config.model, len(model.rows.bucket_ids)
+    return (
+        f"a {model.config.kind} model of {plural(len(model.vocabulary), 'word')}"
+        + (f" and {plural(ngrams, 'n-gram row')}" if ngrams else "")
+        + f", D = {shape.dim} features, of which D′ = {shape.positional_dim} are weighted by position, window c = "
+        + f"{shape.window}"
+    )
+
+
+def _training(model: Model) -> str:
+    report = model.report
+    if report is None:
+        return f"Counted in {plural(model.vocabulary.total_words, 'word')} of text."
+    return (
+        f"Trained on {plural(report.tokens, 'word')} in {plural(report.lines, 'line')} of text, "
+        f"{plural(len(report.epochs), 'epoch')}, in {report.seconds:,.0f} s on {plural(report.threads, 'thread')}; "
+        f"mean loss per masked word {report.loss:.4f}"
+        + ("." if report.validation_loss is None else f", on held-out lines {report.validation_loss:.4f}.")
+    )
