@@ -134,7 +134,34 @@ def count(corpus: Source, config: Config | None = None, display: Display | None 
 
 
 def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
-    """Open a saved model; its tables are mapped, not read. ``verify`` checks every byte against the checksums."""
+    """Open a saved model.
+
+    The tables of the model are memory-mapped: opening takes a fraction of a second, whatever their size.
+
+    Parameters
+    ----------
+    path
+        The folder of the model, or its address on a remote filesystem such as ``s3://bucket/model``.
+    verify
+        Read every byte of the files and compare it with the checksums in ``config.json``.
+
+    Returns
+    -------
+    Model
+        The model, with its tables mapped read-only.
+
+    Raises
+    ------
+    ModelError
+        If there is no model at ``path``, or if it is damaged.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> model = posvec.load("model")
+    >>> "cat" in model.vectors
+    True
+    """
     return Model.load(path, verify)
 
 
