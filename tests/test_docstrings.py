@@ -45,7 +45,7 @@ def folder_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda each: each.name)
+@pytest.mark.parametrize("example", list(examples()), ids=lambda each: each.name)
 def test_an_example_prints_what_it_says(
     example: doctest.DocTest, folder_of_examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
