@@ -32,7 +32,7 @@ from trainers import PosvecTrainer, Sample
 PEER = "gensim-subword"
 GOALS = ("analogies", "WS-353", "SimLex", "RW")
 MARGIN = 0.8  # of the time that is planned with: speeds vary
-RATE = {"initial_lr": 0.05, "final_lr_share": 0.1}  # several epochs gain by a rate that ends lower than after one
+RATE = {"initial_lr": 0.05, "final_lr_ratio": 0.1}  # several epochs gain by a rate that ends lower than after one
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 5},
     {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10},
     {"sample": 1e-3, "min_count": 3, "dim": 100, "epochs": 10},
-    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "final_lr_share": 0.0},
+    {"sample": 1e-4, "min_count": 3, "dim": 100, "epochs": 10, "final_lr_ratio": 0.0},
     {"sample": 1e-4, "min_count": 3, "dim": 200, "epochs": 10},
 ]
 

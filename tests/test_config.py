@@ -32,7 +32,7 @@ def test_positional_features_follow_the_features_unless_they_are_given():
 
 def test_learning_rates_follow_the_model_the_preset_and_the_mean_unless_they_are_given():
     rates = {
-        (kind, preset): (c.training.initial_lr, c.training.final_lr_share)
+        (kind, preset): (c.training.initial_lr, c.training.final_lr_ratio)
         for kind, preset, c in ((kind, preset, make_config(kind, preset)) for kind in MODELS for preset in PRESETS)
     }
     own = {"general": 0.25, "subword": 0.15, "positional": 0.1, "constrained": 0.1}
@@ -86,8 +86,8 @@ def test_replace_leaves_the_original_alone():
     ("settings", "message"),
     [
         ({"window": 0}, r"^window is 0, but must be at least 1$"),
-        ({"dim": 10, "positional_dim": 11}, r"positional_dim \(D' = 11\) is more than dim \(D = 10\)"),
-        ({"min_n": 5, "max_n": 4}, r"min_n \(5\) is more than max_n \(4\)"),
+        ({"dim": 10, "positional_dim": 11}, r"positional_dim \(D' = 11\) is greater than dim \(D = 10\)"),
+        ({"min_n": 5, "max_n": 4}, r"min_n \(5\) is greater than max_n \(4\)"),
         ({"patience": 2}, r"patience needs a validation loss"),
         ({"validation": 0.9}, r"^validation is 0.9, but must be at most 0.5$"),
         ({"buckets": 2**31}, r"^buckets is 2147483648, but must be at most 2,147,483,647$"),
@@ -134,3 +134,13 @@ def test_unknown_models_and_presets_are_answered_with_those_that_exist():
         make_config("cbow")
     with pytest.raises(ConfigError, match=r"no preset 'big'; choose from posvec, paper"):
         make_config("general", "big")
+
+
+def test_earlier_names_of_settings_are_still_accepted():
+    assert make_config(final_lr_share=0.2) == make_config(final_lr_ratio=0.2)
+    assert Config().replace(final_lr_share=0.2).training.final_lr_ratio == 0.2
+    assert Config.from_dict({"training": {"final_lr_share": 0.2}}).training.final_lr_ratio == 0.2
+    with pytest.raises(
+        ConfigError, match=r"^final_lr_share is an earlier name of final_lr_ratio; give final_lr_ratio "
+    ):
+        make_config(final_lr_share=0.2, final_lr_ratio=0.3)

@@ -1,7 +1,7 @@
-"""Every setting of posvec, grouped by concern: the one place where a default is written.
+"""Every setting of posvec, declared once with its default, its bounds and its help, and grouped by concern.
 
-Flags of the command line, the JSON inside a saved model and the tables of the documentation are generated from these
-fields; the names are unique over all groups, so that ``posvec.train(corpus, dim=100)`` needs no group.
+The flags of the command line, the parameters of the scikit-learn vectorizer and the JSON in a saved model follow from
+these fields. Names are unique over all groups, so that ``posvec.train(corpus, dim=100)`` needs no group.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from posvec.errors import ConfigError
 
 
-def setting(default: Any, help: str) -> Any:
-    """A field of a dataclass of settings."""
-    return field(default=default, metadata={"help": help})
+def setting(default: Any, help: str, least: float = -math.inf, most: float = math.inf) -> Any:
+    """Declare a setting: a field of a dataclass with its default, its help and its bounds."""
+    return field(default=default, metadata={"help": help, "bounds": (least, most)})
 
 
 @dataclass(frozen=True)
@@ -28,46 +28,53 @@ class TextConfig:
         "word", 'word: re.findall(r"\\w+", line.lower()); whitespace: line.split()'
     )
     errors: Literal["strict", "replace"] = setting(
-        "strict", "bytes that are not UTF-8: strict stops and names the line, replace goes on with U+FFFD"
+        "strict", "bytes that are not UTF-8: strict stops and names the line, replace reads them as U+FFFD"
     )
 
 
 @dataclass(frozen=True)
 class VocabularyConfig:
-    """Which words get a vector, how often they are kept and how often drawn as negatives."""
+    """Which words get a vector, how often they are kept and how often they are drawn as negatives."""
 
-    min_count: int = setting(5, "words that occur less often are dropped")
-    max_words: int | None = setting(None, "at most this many words, the most frequent ones; none: all")
-    sample: float = setting(1e-5, "r, the frequency above which words are randomly dropped; 0: keep all")
+    min_count: int = setting(5, "ignore words that occur less often", 1)
+    max_words: int | None = setting(None, "keep at most this many words, the most frequent ones; none: all", 1)
+    sample: float = setting(
+        1e-5, "r, the subsampling threshold: words of higher frequency are dropped at random; 0: keep all", 0, 1
+    )
     subsampling: Literal["word2vec", "paper"] = setting(
         "word2vec", "keep a word of frequency f with probability sqrt(r/f) + r/f (word2vec) or sqrt(r/f) (paper)"
     )
-    negative_exponent: float = setting(0.75, "negatives are drawn from count ** exponent")
+    negative_exponent: float = setting(0.75, "negatives are drawn in proportion to count ** exponent", -10, 10)
 
 
 @dataclass(frozen=True)
 class SubwordConfig:
     """The character n-grams of fastText."""
 
-    subwords: bool = setting(True, "learn vectors of character n-grams beside those of words")
-    min_n: int = setting(3, "shortest n-gram, in characters")
-    max_n: int = setting(6, "longest n-gram, in characters")
-    buckets: int = setting(2_000_000, "n-grams are hashed into this many buckets; only buckets in use get a row")
+    subwords: bool = setting(True, "learn vectors of character n-grams in addition to those of words")
+    min_n: int = setting(3, "length of the shortest n-grams, in characters", 1, 100)
+    max_n: int = setting(6, "length of the longest n-grams, in characters", 1, 100)
+    buckets: int = setting(
+        2_000_000, "n-grams are hashed into this many buckets; only buckets in use get a row", 1, 2**31 - 1
+    )
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """The shape of the parameters and their initial values."""
 
-    dim: int = setting(300, "D, features of a vector")
-    positional_dim: int = setting(0, "D', features that are reweighted by position: 0 none, dim all")
-    window: int = setting(5, "c, context words on each side of the masked word")
+    dim: int = setting(300, "D, the number of features of a vector", 1, 2**16)
+    positional_dim: int = setting(
+        0, "D', the number of features that are reweighted by position: 0 none, dim all", 0, 2**16
+    )
+    window: int = setting(5, "c, the number of context words on each side of the masked word", 1, 2**16)
     initializer: Literal["sqrt_normal", "sqrt_normal_as_run", "identity", "vanilla", "uniform"] = setting(
         "sqrt_normal_as_run", "initial values of positional features and positional vectors"
     )
     context_mean: Literal["rows", "words"] = setting(
         "rows",
-        "N of the context vector's 1/N: rows counts every word's rows (its own and its n-grams'), words the words",
+        "N, by which the context vector is divided: the number of rows of all context words (each has its own and its "
+        "n-grams') or the number of context words",
     )
 
 
@@ -75,49 +82,80 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = setting(1, "passes over the corpus")
+    epochs: int = setting(1, "passes over the corpus", 1)
     initial_lr: float = setting(
         0.07,
-        "learning rate at the start, 0.025 to 0.1; with context_mean=words to 0.05, with initializer=vanilla from 0.05",
+        "learning rate at the start, 0.025 to 0.1; at most 0.05 with context_mean=words, at least 0.05 with "
+        "initializer=vanilla",
+        0,
     )
-    final_lr_share: float = setting(
+    final_lr_ratio: float = setting(
         0.25,
-        "share of initial_lr that is left at the end, reached in a straight line; over several epochs 0.1 is better",
+        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs 0.1 is better",
+        0,
+        1,
     )
-    negatives: int = setting(10, "negative examples per masked word")
+    negatives: int = setting(10, "number of negative examples per masked word", 1, 10_000)
     window_sampling: Literal["shrink", "fixed"] = setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
     )
     positions: Literal["kept", "text"] = setting(
-        "kept", "positions counted after dropping rare and subsampled words (kept) or in the text as written (text)"
+        "kept",
+        "count positions among the words that remain after dropping rare and subsampled ones (kept) or in the text as "
+        "written (text)",
     )
     input_gradient: Literal["undivided", "exact"] = setting(
-        "undivided", "undivided: not divided by N, as word2vec does; exact: the true gradient (use a larger initial_lr)"
+        "undivided",
+        "gradient of the context's rows: not divided by N, as in word2vec (undivided), or divided by N (exact; use a "
+        "larger initial_lr)",
     )
     positional_gradient: Literal["averaged", "summed"] = setting(
-        "averaged", "gradient of a positional vector averaged or summed over the rows of the context word"
+        "averaged", "gradient of a positional vector: averaged or summed over the rows of the context word"
     )
     train_positions: bool = setting(True, "learn the positional vectors; otherwise they keep their initial values")
-    score_limit: float = setting(
-        0.0, "an example whose score lies outside +-limit gives no update, as gensim does at 6; 0: no limit"
-    )
+    score_limit: float = setting(0.0, "skip the update of an example whose score lies outside +-limit; 0: no limit", 0)
     precision: Literal["float32", "fixed16"] = setting(
         "fixed16",
-        "vectors in training; fixed16: faster, in steps of 1/2048 to 16, of output vectors 1/8192 to 4",
+        "number format of the vectors during training; fixed16: 16-bit fixed point, faster; input vectors in steps of "
+        "1/2048 up to 16, output vectors in steps of 1/8192 up to 4",
     )
     negative_reuse: int = setting(
-        1, "how many masked words one draw of a negative serves; 4: a little faster, and a little less accurate"
+        1,
+        "how many masked words each drawn negative is used for; 4: slightly faster and slightly less accurate",
+        1,
+        2**16,
     )
-    seed: int = setting(1, "seed of every random draw")
-    threads: int = setting(0, "worker threads; 0: one per core. With 1, the same seed gives the same bytes")
-    validation: float = setting(0.0, "share of lines held out of training to measure a validation loss per epoch")
-    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never")
-    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C")
+    seed: int = setting(1, "seed of all random numbers", 0, 2**63 - 1)
+    threads: int = setting(
+        0, "number of threads; 0: one per core. With 1, the same seed gives the same bytes", 0, 2**10
+    )
+    validation: float = setting(
+        0.0, "fraction of lines held out of training to measure a validation loss after each epoch", 0, 0.5
+    )
+    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0)
+    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)
+
+
+ALIASES = {"final_lr_share": "final_lr_ratio"}
+"""Earlier names of settings, which files, flags and keyword arguments may still use."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """All settings of a model: how the text was read, what was counted, what was trained and how."""
+    """All settings of a model: how its text is read, what is counted, what is trained and how.
+
+    Attributes
+    ----------
+    text, vocabulary, subwords, model, training
+        The groups of settings.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> config = posvec.Config().replace(dim=100, window=10)
+    >>> config.model.dim, config.kind
+    (100, 'subword')
+    """
 
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
@@ -126,24 +164,36 @@ class Config:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def replace(self, **settings: Any) -> Config:
-        """The same configuration with some settings changed, each named without its group; checked as a whole."""
+        """Return the same configuration with some settings changed.
+
+        Parameters
+        ----------
+        **settings
+            New values, each under the name of its setting, without its group.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such setting, or if a value or a combination of values is not allowed.
+        """
         groups = {group: getattr(self, group) for group in GROUPS}
-        for name, value in settings.items():
+        for name, value in canonical_names(settings).items():
             setting = find_setting(name)
-            group = setting.group
-            groups[group] = dataclasses.replace(groups[group], **{name: setting.check(value)})
+            groups[setting.group] = dataclasses.replace(groups[setting.group], **{name: setting.check(value)})
         return _check(Config(**groups))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the settings as plain values, by group."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Mapping[str, Any]]) -> Config:
-        """Read what ``to_dict`` wrote, or a part of it: what is absent takes its default."""
+        """Read what :meth:`to_dict` wrote, or a part of it; absent settings take their defaults."""
         flat: dict[str, Any] = {}
         for group, settings in values.items():
             if group not in GROUPS or not isinstance(settings, Mapping):
                 raise ConfigError(f"a configuration has the groups {', '.join(GROUPS)}, not {group!r}")
+            settings = canonical_names(settings)
             for name in settings:
                 if name in SETTINGS and SETTINGS[name].group != group:
                     raise ConfigError(f"{name} belongs to the group {SETTINGS[name].group}, not to {group}; move it")
@@ -152,7 +202,7 @@ class Config:
 
     @property
     def kind(self) -> str:
-        """Which of the paper's four models this is. Nothing branches on it: it is for people."""
+        """Which of the paper's four models this is; for display only."""
         if self.model.positional_dim == 0:
             return "subword" if self.subwords.subwords else "general"
         return "positional" if self.model.positional_dim == self.model.dim else "constrained"
@@ -160,7 +210,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Setting:
-    """One field of one group, as the command line and the documentation see it."""
+    """One setting, as the command line and the documentation need it."""
 
     name: str
     group: str
@@ -169,9 +219,10 @@ class Setting:
     optional: bool
     default: Any
     help: str
+    bounds: tuple[float, float]
 
     def check(self, value: Any) -> Any:
-        """The value in the field's own type, or a ConfigError that says what is expected."""
+        """Return the value in the setting's own type; raise ConfigError if it has another."""
         if value is None and self.optional:
             return None
         if self.choices:
@@ -193,13 +244,14 @@ class Setting:
         return number
 
     def check_bounds(self, value: Any) -> None:
-        """Raises unless the value, in the field's own type, is one that the setting can take by itself."""
-        if self.name in _BOUNDS:
-            check_bounds(self.name, value, *_BOUNDS[self.name])
+        """Raise ConfigError if the value lies outside the bounds of the setting."""
+        if self.bounds != (-math.inf, math.inf):
+            check_bounds(self.name, value, *self.bounds)
 
 
 def find_setting(name: str) -> Setting:
-    """The setting of a name, or a ConfigError that names the nearest one."""
+    """Return the setting of a name; raise ConfigError with the most similar name if there is none."""
+    name = ALIASES.get(name, name)
     if name not in SETTINGS:
         raise ConfigError(
             f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them"
@@ -208,7 +260,7 @@ def find_setting(name: str) -> Setting:
 
 
 def settings_of(groups: Mapping[str, type]) -> Iterator[Setting]:
-    """Every setting of some dataclasses, each under the name of its group."""
+    """Yield every setting of some dataclasses of settings, given by the names of their groups."""
     for group, config in groups.items():
         hints = get_type_hints(config)
         for entry in dataclasses.fields(config):
@@ -217,9 +269,19 @@ def settings_of(groups: Mapping[str, type]) -> Iterator[Setting]:
             if optional:
                 hint = next(each for each in get_args(hint) if each is not type(None))
             choices = get_args(hint) if get_origin(hint) is Literal else ()
+            kind = str if choices else hint
+            metadata = entry.metadata
             yield Setting(
-                entry.name, group, str if choices else hint, choices, optional, entry.default, entry.metadata["help"]
+                entry.name, group, kind, choices, optional, entry.default, metadata["help"], metadata["bounds"]
             )
+
+
+def canonical_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace earlier names of settings by the present ones; raise ConfigError if both are given."""
+    for alias, name in ALIASES.items():
+        if alias in settings and name in settings:
+            raise ConfigError(f"{alias} is an earlier name of {name}; give {name} only")
+    return {ALIASES.get(name, name): value for name, value in settings.items()}
 
 
 GROUPS: dict[str, type] = {
@@ -231,33 +293,9 @@ GROUPS: dict[str, type] = {
 }
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in settings_of(GROUPS)}
 
-# Lowest and highest value that a setting can take; what a pair of settings must satisfy is in _check.
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "min_count": (1, math.inf),
-    "max_words": (1, math.inf),
-    "sample": (0, 1),
-    "negative_exponent": (-10, 10),
-    "min_n": (1, 100),
-    "max_n": (1, 100),
-    "buckets": (1, 2**31 - 1),
-    "dim": (1, 2**16),
-    "positional_dim": (0, 2**16),
-    "window": (1, 2**16),
-    "epochs": (1, math.inf),
-    "initial_lr": (0, math.inf),
-    "final_lr_share": (0, 1),
-    "negatives": (1, 10_000),
-    "score_limit": (0, math.inf),
-    "negative_reuse": (1, 2**16),
-    "seed": (0, 2**63 - 1),
-    "threads": (0, 2**10),
-    "validation": (0, 0.5),
-    "patience": (0, math.inf),
-    "checkpoint_minutes": (0, math.inf),
-}
-
 
 def check_bounds(name: str, value: float | None, low: float, high: float) -> None:
+    """Raise ConfigError if a value that is given lies outside its bounds."""
     if value is not None and not low <= value <= high:
         limit = f"at least {low:,}" if value < low else f"at most {high:,}"
         raise ConfigError(f"{name} is {value}, but must be {limit}")
@@ -269,18 +307,18 @@ def _check(config: Config) -> Config:
     model, subwords, training = config.model, config.subwords, config.training
     if model.positional_dim > model.dim:
         raise ConfigError(
-            f"positional_dim (D' = {model.positional_dim}) is more than dim (D = {model.dim}): only features that "
-            f"exist can be reweighted; lower positional_dim or raise dim"
+            f"positional_dim (D' = {model.positional_dim}) is greater than dim (D = {model.dim}); lower positional_dim "
+            f"or raise dim"
         )
     if subwords.subwords and subwords.min_n > subwords.max_n:
-        raise ConfigError(f"min_n ({subwords.min_n}) is more than max_n ({subwords.max_n}); swap them")
+        raise ConfigError(f"min_n ({subwords.min_n}) is greater than max_n ({subwords.max_n}); swap them")
     if training.patience and not training.validation:
-        raise ConfigError("patience needs a validation loss to watch; set validation, such as 0.01")
+        raise ConfigError("patience needs a validation loss; set validation, for example to 0.01")
     return config
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A question after a name that is like the given one, or nothing."""
+    """Return " (did you mean ...?)" with the most similar known name, or an empty string."""
     import difflib
 
     close = difflib.get_close_matches(name, known, 1)

@@ -1,23 +1,28 @@
-"""The four models, and choices of settings that belong together, by name."""
+"""The four models, the presets, and the learning-rate policy.
+
+The learning rate falls linearly from ``initial_lr`` to ``final_lr_ratio * initial_lr``. All choices of these two
+settings are in this module: by model and preset, for ``context_mean=words``, for clusters, and for the paper's
+experiments.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from posvec.config import SETTINGS, Config, ModelConfig
+from posvec.config import SETTINGS, Config, ModelConfig, canonical_names
 from posvec.errors import ConfigError
 
-# The paper's four models: a choice of two settings, and what suits them: the window by Table 1 of the paper, how far
-# the learning rate falls in one epoch by measurement (benchmarks/JOURNAL.md).
+# The paper's four models: two settings, and what suits them: the window by Table 1 of the paper, the final learning
+# rate of one epoch by measurement (benchmarks/JOURNAL.md).
 MODELS: dict[str, dict[str, Any]] = {
-    "general": {"subwords": False, "positional_dim": 0, "window": 5, "final_lr_share": 0.25},
-    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_share": 0.15},
-    "positional": {"subwords": True, "positional_dim": 300, "window": 15, "final_lr_share": 0.1},
-    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_share": 0.1},
+    "general": {"subwords": False, "positional_dim": 0, "window": 5, "final_lr_ratio": 0.25},
+    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_ratio": 0.15},
+    "positional": {"subwords": True, "positional_dim": 300, "window": 15, "final_lr_ratio": 0.1},
+    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_ratio": 0.1},
 }
 
-# What the presets change. paper: its text to the letter. as-run: its authors' code. fasttext: that program's choices.
-# small: for corpora under 10M words, chosen by measurement (benchmarks/results/small.md).
+# What each preset changes. paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's
+# defaults. small: for corpora under 10M words, chosen by measurement (benchmarks/results/small.md).
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
     "paper": {
@@ -25,14 +30,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "subsampling": "paper",
         "initializer": "sqrt_normal",
         "initial_lr": 0.05,
-        "final_lr_share": 0.0,
+        "final_lr_ratio": 0.0,
         "negative_reuse": 1,
         "precision": "float32",
     },
     "as-run": {
         "initializer": "sqrt_normal_as_run",
         "initial_lr": 0.05,
-        "final_lr_share": 0.0,
+        "final_lr_ratio": 0.0,
         "negative_reuse": 1,
         "score_limit": 6.0,
         "precision": "float32",
@@ -44,7 +49,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "negative_exponent": 0.5,
         "epochs": 5,
         "initial_lr": 0.05,
-        "final_lr_share": 0.0,
+        "final_lr_ratio": 0.0,
         "negative_reuse": 1,
         "precision": "float32",
     },
@@ -54,25 +59,65 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_count": 3,
         "epochs": 10,
         "initial_lr": 0.05,
-        "final_lr_share": 0.5,
+        "final_lr_ratio": 0.5,
     },
 }
 
 
-def make_config(model: str = "constrained", preset: str = "posvec", **settings: Any) -> Config:
-    """The configuration of one of the four models, under a preset, with single settings changed.
+WORDS_MEAN_RATE = {"initial_lr": 0.05}
+"""With context_mean=words the context vector, and with it every step, is longer than with context_mean=rows."""
 
-    D' follows D where it is not given: all features of the positional model, a fifth of the constrained one's. The
-    learning rate starts lower with context_mean=words, whose steps are longer.
+PAPER_RATE = {"initial_lr": 0.05, "final_lr_ratio": 0.5}
+"""The paper's initial rate, with the final rate that gensim's corpus_file mode reached with two workers."""
+
+_MANY_WORKERS = 3
+_MANY_WORKERS_RATIO = 0.15
+
+
+def make_config(model: str = "constrained", preset: str = "posvec", **settings: Any) -> Config:
+    """Return the configuration of one of the four models, under a preset, with single settings changed.
+
+    Where it is not given, D' follows D: all features of the positional model, a fifth of the constrained model's.
+
+    Parameters
+    ----------
+    model
+        ``general``, ``subword``, ``positional`` or ``constrained``.
+    preset
+        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+    **settings
+        Any settings of :mod:`posvec.config`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such model, preset or setting, or if a value is not allowed.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> config = posvec.make_config("constrained", dim=100)
+    >>> config.model.positional_dim, config.model.window
+    (20, 15)
     """
     if model not in MODELS:
         raise ConfigError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
     if preset not in PRESETS:
         raise ConfigError(f"there is no preset {preset!r}; choose from {', '.join(PRESETS)}")
+    settings = canonical_names(settings)
     chosen = {**PRESETS[preset], **settings}
     if "positional_dim" not in settings:
         dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
         chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
-    if chosen.get("context_mean") == "words":
-        chosen.setdefault("initial_lr", 0.05)
-    return Config().replace(**{**MODELS[model], **chosen})
+    rate = WORDS_MEAN_RATE if chosen.get("context_mean") == "words" else {}
+    return Config().replace(**{**MODELS[model], **rate, **chosen})
+
+
+def rate_of_workers(model: str, workers: int) -> dict[str, float]:
+    """Return the rate settings that ``workers`` of a cluster need in place of those of one of the four models.
+
+    The updates that many workers make at the same time add noise, which a lower final rate averages out
+    (benchmarks/JOURNAL.md).
+    """
+    is_higher = MODELS.get(model, {}).get("final_lr_ratio", 0) > _MANY_WORKERS_RATIO
+    return {"final_lr_ratio": _MANY_WORKERS_RATIO} if workers >= _MANY_WORKERS and is_higher else {}

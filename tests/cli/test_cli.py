@@ -271,7 +271,7 @@ def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_
         (["latin1"], r"latin1 is not UTF-8 in line 3; convert it, or use errors='replace' \(--errors replace\)"),
         (["cut.gz"], r"cut.gz is damaged or not what its ending says"),
         (["text", "--min-count", 999], r"no word of text occurs 999 times: .*; lower min_count or give more text"),
-        (["text", "--dim", 10, "--positional-dim", 11], r"positional_dim \(D' = 11\) is more than dim \(D = 10\)"),
+        (["text", "--dim", 10, "--positional-dim", 11], r"positional_dim \(D' = 11\) is greater than dim \(D = 10\)"),
         (["text", "--window", 0], r"window is 0, but must be at least 1"),
         (["text", "--patience", 1], r"patience needs a validation loss"),
         (["text", "--initial-lr", "nan"], r"initial_lr is a number, not nan"),

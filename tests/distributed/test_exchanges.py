@@ -137,7 +137,7 @@ def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(pr
 @pytest.mark.parametrize(
     ("arguments", "share"),
     [
-        ({"workers": 2}, None), ({"workers": 4}, 0.15), ({"workers": 4, "final_lr_share": 0.3}, 0.3),
+        ({"workers": 2}, None), ({"workers": 4}, 0.15), ({"workers": 4, "final_lr_ratio": 0.3}, 0.3),
         ({"workers": 4, "preset": "small"}, None), ({"workers": 4, "config": make_config("general")}, None),
         ({"workers": 4, "model": "constrained"}, None),
     ],
@@ -148,7 +148,7 @@ def test_the_learning_rate_of_many_workers_ends_lower_unless_something_else_is_a
     monkeypatch.setattr("posvec.distributed.cluster.connected", lambda *_: contextlib.nullcontext())
     monkeypatch.setattr("posvec.training.pipeline.train", lambda *_, **settings: found.update(settings))
     distributed.train("text", **{"model": "general", **arguments})
-    assert found.get("final_lr_share") == share
+    assert found.get("final_lr_ratio") == share
 
 
 def test_buffers_are_used_again_by_what_fits_into_them():

@@ -83,10 +83,10 @@ def test_several_threads_learn_as_much_as_one(corpus, small):
 
 
 def test_the_learning_rate_falls_in_a_straight_line(corpus, small):
-    config = posvec.make_config("general", initial_lr=0.4, final_lr_share=0.5)
+    config = posvec.make_config("general", initial_lr=0.4, final_lr_ratio=0.5)
     assert [learning_rate(config, share) for share in (0, 0.5, 1)] == pytest.approx([0.4, 0.3, 0.2])
     seen = Recorder()
-    posvec.train(corpus, "general", **small, epochs=2, initial_lr=0.4, final_lr_share=0.5, callbacks=[seen])
+    posvec.train(corpus, "general", **small, epochs=2, initial_lr=0.4, final_lr_ratio=0.5, callbacks=[seen])
     rates = [progress.lr for progress in seen.blocks]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] == pytest.approx(0.2)
@@ -130,7 +130,7 @@ def test_validation_draws_the_same_every_time(corpus, small):
 
 
 def test_patience_ends_training_when_the_validation_loss_no_longer_falls(corpus, small):
-    settings = {**small, "epochs": 60, "validation": 0.3, "initial_lr": 0.1, "final_lr_share": 1.0, "dim": 32}
+    settings = {**small, "epochs": 60, "validation": 0.3, "initial_lr": 0.1, "final_lr_ratio": 1.0, "dim": 32}
     model = posvec.train(corpus, "subword", **settings, patience=2)
     losses = [epoch.validation_loss for epoch in model.report.epochs]
     assert model.report.stopped_early

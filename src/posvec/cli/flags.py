@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import click
 
-from posvec.config import SETTINGS, Config, Setting
+from posvec.config import ALIASES, SETTINGS, Config, Setting, canonical_names
 from posvec.distributed.options import SETTINGS as CLUSTER_SETTINGS
 from posvec.errors import ConfigError
 from posvec.presets import MODELS, PRESETS
@@ -27,6 +28,8 @@ def options(settings: Iterable[Setting]) -> Callable[[Callable[..., Any]], Calla
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for setting in reversed(list(settings)):
             command = _option(setting)(command)
+            for alias in (alias for alias, name in ALIASES.items() if name == setting.name):
+                command = _option(dataclasses.replace(setting, name=alias), hidden=True)(command)
         return command
 
     return decorate
@@ -99,7 +102,8 @@ def refuse_model_and_preset(option: str) -> None:
 
 def given_settings(values: Mapping[str, Any], known: Container[str] = SETTINGS) -> dict[str, Any]:
     """The settings that were given on the command line."""
-    return {name: value for name, value in values.items() if name in known and value is not None}
+    given = {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in canonical_names(given).items() if name in known}
 
 
 def read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
@@ -116,13 +120,14 @@ def read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
         raise ConfigError(f'{path} is not a configuration; write settings into it, such as {{"dim": 100}}')
     if any(isinstance(value, dict) for value in values.values()):
         return Config.from_dict(values), {}
+    values = canonical_names(values)
     Config().replace(**{name: value for name, value in values.items() if name not in SETTINGS})  # names the unknown
     return None, values
 
 
-def _option(setting: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(setting: Setting, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     flag = "--" + setting.name.replace("_", "-")
-    arguments: dict[str, Any] = {"default": None, "help": f"{setting.help}  [{_default(setting)}]"}
+    arguments: dict[str, Any] = {"default": None, "hidden": hidden, "help": f"{setting.help}  [{_default(setting)}]"}
     if setting.type is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", setting.name, **arguments)
     kind = click.Choice(setting.choices) if setting.choices else setting.type

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from posvec.config import canonical_names
 from posvec.distributed.options import SETTINGS, Options, make_options
-from posvec.presets import MODELS
+from posvec.presets import rate_of_workers
 
 if TYPE_CHECKING:
     from posvec.corpus.sources import Source
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from posvec.tuning.results import SearchResult
 
 __all__ = ["SETTINGS", "Options", "resume", "search", "train"]
-
-_MANY_WORKERS_SHARE = 0.15  # final_lr_share of more than two (benchmarks/JOURNAL.md)
 
 
 def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", **arguments: Any) -> Model:
@@ -36,7 +35,7 @@ def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", 
     from posvec.training import pipeline
 
     options, others = _parted(arguments)
-    others = {**_steadier(options, model, others), **others}
+    others = {**_rate(options, model, others), **canonical_names(others)}
     with connected(cluster, options, others.get("threads")):
         return pipeline.train(corpus, model, engine=Cluster(options), **others)
 
@@ -78,11 +77,10 @@ def search(
         return run(corpus, model, output=Path(output).absolute(), runner=runner, **arguments)
 
 
-def _steadier(options: Options, model: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Where nothing else is asked for: what many do at the same time adds noise, which small steps take out."""
-    asked = others.get("preset", "posvec") != "posvec" or others.get("config") or others.get("start")
-    is_higher = MODELS.get(model, {}).get("final_lr_share", 0) > _MANY_WORKERS_SHARE
-    return {"final_lr_share": _MANY_WORKERS_SHARE} if options.workers > 2 and is_higher and not asked else {}
+def _rate(options: Options, model: str, arguments: dict[str, Any]) -> dict[str, float]:
+    """The learning rate of this many workers, unless a preset, a configuration or a model decides it."""
+    is_default = arguments.get("preset", "posvec") == "posvec" and not arguments.get("config")
+    return rate_of_workers(model, options.workers) if is_default and not arguments.get("start") else {}
 
 
 def _parted(arguments: dict[str, Any]) -> tuple[Options, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from posvec.config import SETTINGS
+from posvec.config import SETTINGS, canonical_names
 from posvec.errors import ConfigError, CorpusError
 from posvec.model import Model
 from posvec.query.sentences import METHODS, first_component
@@ -50,6 +50,7 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.preset = preset
         self.pretrained = pretrained
         self.method = method
+        settings = canonical_names(settings)
         for name in SETTINGS:
             setattr(self, name, settings.pop(name, None))
         if settings:

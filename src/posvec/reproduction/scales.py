@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from posvec.config import Config
-from posvec.presets import make_config
+from posvec.presets import PAPER_RATE, make_config
 
 # The main models are looked at closely; those of sweeps and searches are many, and may be trained on less text.
 Part = Literal["main", "sweep"]
@@ -58,9 +58,6 @@ class Scale:
         return round(of_300 * self.dim / 300)
 
 
-# The paper's, falling to half as it does in the trainer that results are compared with; posvec's default is another.
-PAPERS_RATE = {"initial_lr": 0.05, "final_lr_share": 0.5}
-
 SCALES = {
     scale.name: scale
     for scale in (
@@ -69,7 +66,7 @@ SCALES = {
             "about an hour and a half on two cores",
             seeds=3,
             preset="posvec",
-            settings=PAPERS_RATE,
+            settings=PAPER_RATE,
             words={"main": 100_000_000, "sweep": 4_000_000},
             trials=8,
             sweep_settings={"epochs": 3, "sample": 1e-4},
@@ -88,7 +85,7 @@ SCALES = {
             "a night on a workstation of 8 cores or more (estimated, not measured)",
             seeds=3,
             preset="posvec",
-            settings=PAPERS_RATE,
+            settings=PAPER_RATE,
             words={"main": 500_000_000, "sweep": 100_000_000},
             trials=20,
             language_model={"lowercase": True, "max_words": 10_000, "epochs": 10},

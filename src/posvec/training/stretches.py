@@ -257,7 +257,7 @@ def total(results: Sequence[Result]) -> Result:
 def learning_rate(config: Config, share: float) -> float:
     """Falls linearly over training, of which ``share`` is done, from initial_lr to its final share."""
     training = config.training
-    return training.initial_lr * (1 - (1 - training.final_lr_share) * share)
+    return training.initial_lr * (1 - (1 - training.final_lr_ratio) * share)
 
 
 def _packed_rows(table: FloatArray) -> NDArray[np.int16]:
