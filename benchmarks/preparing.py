@@ -80,8 +80,8 @@ def write_sample(text: Path, every: int, raw: Path, tokenized: Path) -> Counter[
 
 
 def lines_of(text: Path) -> Iterator[bytes]:
-    for chunk in open_corpus(text, TextConfig()).chunks():
-        yield from chunk.splitlines()  # of bytes: at line feeds and carriage returns alone
+    for block in open_corpus(text, TextConfig()).blocks():
+        yield from block.splitlines()  # of bytes: at line feeds and carriage returns alone
 
 
 def tokenize(line: str) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
-from posvec.corpus.encoding import LONGEST_STRETCH, EncodedCorpus, encode
+from posvec.corpus.encoding import LONGEST_CHUNK, EncodedCorpus, encode
 from posvec.corpus.sources import open_corpus
 from posvec.training.loop import train
 
@@ -79,11 +79,11 @@ class Sample:
 
 
 class PartOfText(EncodedCorpus):
-    """In stretches as long as those of a long text: a short one's are shorter, and each takes some time of its own."""
+    """In chunks as long as those of a long text: a short one's are shorter, and each takes some time of its own."""
 
     @property
-    def stretch_length(self) -> int:
-        return LONGEST_STRETCH
+    def chunk_length(self) -> int:
+        return LONGEST_CHUNK
 
 
 class PosvecTrainer:

@@ -148,7 +148,7 @@ def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of 96,000 words, trained in 192 stretches: long enough to be interrupted in the midst of an epoch."""
+    """Of 96,000 words, trained in 192 chunks: long enough to be interrupted in the midst of an epoch."""
     path = tmp_path_factory.mktemp("corpus") / "long.txt"
     order = random.Random(2).choices(lines, k=8000)
     path.write_text("\n".join(order) + "\n")

@@ -197,14 +197,14 @@ def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: Pro
     for counter in counters:
         idle.put(counter)
 
-    def add(chunk: bytes) -> None:
+    def add(block: bytes) -> None:
         counter = idle.get()
         try:
-            counter.add(chunk)
+            counter.add(block)
         finally:
             idle.put(counter)
 
-    for _ in map_in_order(add, corpus.chunks(progress), threads):
+    for _ in map_in_order(add, corpus.blocks(progress), threads):
         pass
     total, *others = sorted(counters, key=lambda counter: -counter.distinct)
     while others:

@@ -210,10 +210,10 @@ def test_text_that_was_trained_on_does_not_stay_in_the_memory_of_the_process(tmp
     )
     del ids, starts
     before, highest, ones = mapped_megabytes(), 0.0, 0
-    for place in range(corpus.stretches):
-        lines = corpus.stretch(place)
+    for index in range(corpus.chunks):
+        lines = corpus.chunk(index)
         ones += int(corpus.ids[lines.lines[lines.begin] : lines.lines[lines.end]].sum())
-        highest = max(highest, mapped_megabytes() - before) if place % 20 == 0 else highest
+        highest = max(highest, mapped_megabytes() - before) if index % 20 == 0 else highest
     assert ones == tokens // 1024
     assert highest < 100
 

@@ -1,4 +1,4 @@
-"""Sources of text → chunks of whole lines."""
+"""Sources of text → blocks of whole lines."""
 
 import bz2
 import gzip
@@ -48,7 +48,7 @@ def lines(source: Source, config: TextConfig | None = None) -> list[str]:
 
 
 def lines_of(corpus: Corpus) -> list[str]:
-    return [line for chunk in corpus.chunks() for line in chunk.decode().removesuffix("\n").split("\n")]
+    return [line for block in corpus.blocks() for line in block.decode().removesuffix("\n").split("\n")]
 
 
 def test_a_file_is_read_line_by_line(folder: Path) -> None:
@@ -242,15 +242,15 @@ def test_standard_input_that_is_not_utf8_is_named_with_its_line(monkeypatch: pyt
 
 @given(st.binary(max_size=60), st.integers(1, 9))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_chunks_are_whole_lines_and_replace_as_python_decodes(
+def test_blocks_are_whole_lines_and_replace_as_python_decodes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, block: int
 ) -> None:
     monkeypatch.setattr(files, "BLOCK", block)
     path = tmp_path / "file"
     path.write_bytes(data.replace(b"a", b"\n") + b"x")
-    chunks = list(open_corpus(path, REPLACE).chunks())
-    assert b"".join(chunks).decode() == path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])
+    blocks = list(open_corpus(path, REPLACE).blocks())
+    assert b"".join(blocks).decode() == path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    assert all(block.endswith(b"\n") for block in blocks[:-1])
 
 
 @given(st.text("aσ 日\n\x1f", max_size=80), st.integers(1, 12), st.integers(1, 12))
@@ -258,7 +258,7 @@ def test_chunks_are_whole_lines_and_replace_as_python_decodes(
 def test_where_a_long_line_is_cut_depends_on_its_bytes_alone(text: str, one: int, other: int) -> None:
     data = text.encode()
     cut = [
-        [piece for chunk in whole_lines(blocks, 12) for piece in chunk.splitlines(keepends=True)]
+        [piece for block in whole_lines(blocks, 12) for piece in block.splitlines(keepends=True)]
         for blocks in ([data[i : i + size] for i in range(0, len(data), size)] for size in (one, other))
     ]
     assert cut[0] == cut[1]
@@ -281,10 +281,10 @@ def test_pieces_for_other_processes_hold_a_very_long_line_once(
     path = tmp_path / "file"
     path.write_bytes(b"one\n" + b"two three " * 50 + b"\nfour\n" + b"five " * 30)
     opened = open_corpus(path)
-    chunks = [chunk for piece in opened.pieces(size) for chunk in corpus.piece_chunks(piece, "strict")]
-    assert b"".join(chunks) == path.read_bytes() == b"".join(opened.chunks())
-    assert max(map(len, chunks)) <= 32
-    assert b"".join(chunks).split() == [word for chunk in chunks for word in chunk.split()]
+    blocks = [block for piece in opened.pieces(size) for block in corpus.text_blocks(piece, "strict")]
+    assert b"".join(blocks) == path.read_bytes() == b"".join(opened.blocks())
+    assert max(map(len, blocks)) <= 32
+    assert b"".join(blocks).split() == [word for block in blocks for word in block.split()]
 
 
 def test_progress_grows_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_progress_grows_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("some line\n" * 1000)
     shares: list[float] = []
-    for _ in open_corpus(f"{tmp_path}/*.txt").chunks(shares.append):
+    for _ in open_corpus(f"{tmp_path}/*.txt").blocks(shares.append):
         pass
     assert shares == sorted(shares)
     assert len(set(shares)) > 10

@@ -97,18 +97,18 @@ def test_words_are_counted_and_encoded_as_on_one_machine(cluster, sources, kind,
         assert counted.counts.tolist() == expected.counts.tolist()
         assert counted.total_words == expected.total_words
         whole, shards = encode(corpus, expected), text.encode(corpus, expected, 2)
-    assert (shards.tokens, len(shards), shards.stretches) == (whole.tokens, len(whole), whole.stretches)
+    assert (shards.tokens, len(shards), shards.chunks) == (whole.tokens, len(whole), whole.chunks)
     assert (shards.in_vocabulary, shards.digest) == (whole.in_vocabulary, whole.digest)
-    for place in range(whole.stretches):
-        there, here = shards.stretch(place), whole.stretch(place)
+    for index in range(whole.chunks):
+        there, here = shards.chunk(index), whole.chunk(index)
         assert there.tokens_before == here.tokens_before
         assert there.first_line + there.begin == here.begin
         assert _lines_of(there) == _lines_of(here)
 
 
-def _lines_of(stretch):
-    begins = stretch.lines[stretch.begin : stretch.end + 1].tolist()
-    return [stretch.ids[a:b].tolist() for a, b in pairwise(begins)]
+def _lines_of(chunk):
+    begins = chunk.lines[chunk.begin : chunk.end + 1].tolist()
+    return [chunk.ids[a:b].tolist() for a, b in pairwise(begins)]
 
 
 def test_a_line_that_is_not_utf_8_is_named_by_its_number_in_the_file(cluster, tmp_path, monkeypatch):

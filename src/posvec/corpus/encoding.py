@@ -28,17 +28,17 @@ from posvec.errors import CorpusError
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
-__all__ = ["CacheEntry", "EncodedCorpus", "Stretch", "cache_entries", "clear_cache", "encode"]
+__all__ = ["CacheEntry", "Chunk", "EncodedCorpus", "cache_entries", "clear_cache", "encode"]
 
-# Tokens per stretch, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
+# Tokens per chunk, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
 # smoothly and Ctrl-C is answered at once.
-LONGEST_STRETCH = 20_000
+LONGEST_CHUNK = 20_000
 
 # Bytes of a mapped file that training may leave behind in memory before they are given back: a process must not seem to
 # grow with its text. The system keeps them as long as it has room, so that the next epoch reads no disk.
 _LEFT_BEHIND = 1 << 24
 
-# Words of a line at most: longer ones become several, so that a stretch is never much more than this.
+# Words of a line at most: longer ones become several, so that a chunk is never much more than this.
 _LONGEST_LINE = 100_000
 
 _VERSION = 1
@@ -71,26 +71,26 @@ class EncodedCorpus:
         return len(self.lines) - 1
 
     @property
-    def stretches(self) -> int:
-        """How many stretches there are: whole lines of about as many tokens as are trained in one go."""
+    def chunks(self) -> int:
+        """How many chunks there are: whole lines of about as many tokens as are trained in one go."""
         return len(self._starts) - 1
 
-    def stretch(self, place: int) -> Stretch:
-        begin, end = self._starts[place : place + 2].tolist()
-        before = int(self._starts[max(0, place - 1)])
+    def chunk(self, index: int) -> Chunk:
+        begin, end = self._starts[index : index + 2].tolist()
+        before = int(self._starts[max(0, index - 1)])
         _leave_behind(self.ids, int(self.lines[before]), int(self.lines[begin]))
         _leave_behind(self.lines, before, begin)
-        return Stretch(self.ids, self.lines, begin, end, int(self.lines[begin]))
+        return Chunk(self.ids, self.lines, begin, end, int(self.lines[begin]))
 
     @property
-    def stretch_length(self) -> int:
-        """Tokens of a stretch, or the rest of a line more."""
-        return stretch_length(self.tokens)
+    def chunk_length(self) -> int:
+        """Tokens of a chunk, or the rest of a line more."""
+        return chunk_length(self.tokens)
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """The lines at which stretches begin, and the number of lines."""
-        inner = np.searchsorted(self.lines, stretch_targets(self.tokens, self.stretch_length))
+        """The lines at which chunks begin, and the number of lines."""
+        inner = np.searchsorted(self.lines, chunk_targets(self.tokens, self.chunk_length))
         return np.unique(np.concatenate([[0], inner, [len(self)]]))
 
 
@@ -106,7 +106,7 @@ def _leave_behind(mapped: NDArray[Any], before: int, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Chunk:
     """Lines ``begin`` to ``end - 1`` of some that are at hand."""
 
     ids: NDArray[np.uint32]
@@ -119,13 +119,13 @@ class Stretch:
     """The number in the corpus of the first line at hand."""
 
 
-def stretch_length(tokens: int) -> int:
-    """Tokens of a stretch of a corpus."""
-    return min(LONGEST_STRETCH, max(500, tokens // 500))
+def chunk_length(tokens: int) -> int:
+    """Tokens of a chunk of a corpus."""
+    return min(LONGEST_CHUNK, max(500, tokens // 500))
 
 
-def stretch_targets(tokens: int, length: int) -> NDArray[np.uint64]:
-    """The tokens of a corpus behind which the first line that begins is the first of a stretch."""
+def chunk_targets(tokens: int, length: int) -> NDArray[np.uint64]:
+    """The tokens of a corpus behind which the first line that begins is the first of a chunk."""
     return np.arange(length, tokens, length, dtype=np.uint64)
 
 
@@ -181,10 +181,10 @@ def _write(
     folder: Path, corpus: Corpus, vocabulary: Vocabulary, threads: int, progress: ProgressCallback | None
 ) -> dict[str, Any]:
     tokens = in_vocabulary = lines = 0
-    encode_chunk = partial(WordIds(vocabulary.words).encode, get_tokenizer(corpus.tokenizer))
+    encode_block = partial(WordIds(vocabulary.words).encode, get_tokenizer(corpus.tokenizer))
     with (folder / _IDS).open("wb", buffering=0) as ids_file, (folder / _LINES).open("wb") as lines_file:
         lines_file.write(np.zeros(1, np.uint64).tobytes())
-        for ids, lengths, known in map_in_order(encode_chunk, corpus.chunks(progress), threads):
+        for ids, lengths, known in map_in_order(encode_block, corpus.blocks(progress), threads):
             lengths = cut_lines(lengths)
             _write_all(ids_file, ids)
             lines_file.write((np.cumsum(lengths, dtype=np.uint64) + np.uint64(tokens)).tobytes())

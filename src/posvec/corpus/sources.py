@@ -1,4 +1,4 @@
-"""Text from anywhere → chunks of whole lines, in bounded memory.
+"""Text from anywhere → blocks of whole lines, in bounded memory.
 
 A line is a sentence or a paragraph: windows never cross one. Lines end in ``\\n`` alone, as in ``grep`` and ``wc``.
 A line of more than 4 MB, such as a file without any line end, is read as several, cut between two words; a word of
@@ -70,7 +70,7 @@ def open_corpus(
         corpus = Corpus(name, config.tokenizer, config, [part for path in paths for part in _parts(path)])
     if tokenizer is not None:
         with corpus:
-            spool = spool_tokenized(corpus.name, corpus.chunks(), tokenizer, config.errors)
+            spool = spool_tokenized(corpus.name, corpus.blocks(), tokenizer, config.errors)
         return Corpus(corpus.name, "tokens", config, [spool])
     return corpus
 
@@ -95,16 +95,16 @@ class Corpus:
         if not self.size_hint:
             raise CorpusError(f"there is no text in {name}: it is empty; give a source that has some")
 
-    def chunks(self, progress: ProgressCallback | None = None) -> Iterator[bytes]:
+    def blocks(self, progress: ProgressCallback | None = None) -> Iterator[bytes]:
         """UTF-8 bytes of whole lines, some megabytes at a time; lines that are longer than that come in pieces.
 
         ``progress`` is told the share of the input that was read.
         """
         done, empty = 0, True
         for part in self._parts:
-            for chunk in piece_chunks(part, self.errors, _sharer(progress, done, self.size_hint)):
+            for block in text_blocks(part, self.errors, _sharer(progress, done, self.size_hint)):
                 empty = False
-                yield chunk
+                yield block
             done += part.size
         if empty:
             raise CorpusError(f"there is no text in {self.name}: it is empty; give a source that has some")
@@ -113,8 +113,8 @@ class Corpus:
 
     def lines(self) -> Iterator[str]:
         """The text of each line, without its end."""
-        for chunk in self.chunks():
-            yield from chunk.decode().removesuffix("\n").split("\n")
+        for block in self.blocks():
+            yield from block.decode().removesuffix("\n").split("\n")
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """The same text in pieces of about ``size`` bytes, one after the other, to be read by other processes."""
@@ -164,13 +164,13 @@ class _Part(Piece, Protocol):
     def close(self) -> None: ...
 
 
-def piece_chunks(piece: Piece, errors: str, report: Callable[[int], None] = lambda read: None) -> Iterator[bytes]:
+def text_blocks(piece: Piece, errors: str, report: Callable[[int], None] = lambda read: None) -> Iterator[bytes]:
     """UTF-8 bytes of whole lines of a piece, or of parts of very long ones, without what may mark its beginning."""
     offset = 0
-    for chunk in whole_lines(piece.blocks(report), _LONGEST_LINE):
-        text = chunk.removeprefix(_BOM) if offset == 0 and piece.may_have_bom else chunk
-        yield _checked(text, errors, piece, offset + len(chunk) - len(text))
-        offset += len(chunk)
+    for block in whole_lines(piece.blocks(report), _LONGEST_LINE):
+        text = block.removeprefix(_BOM) if offset == 0 and piece.may_have_bom else block
+        yield _checked(text, errors, piece, offset + len(block) - len(text))
+        offset += len(block)
 
 
 def _checked(text: bytes, errors: str, piece: Piece, offset: int) -> bytes:

@@ -118,13 +118,13 @@ def spool_sentences(sentences: Iterable[Any], errors: str) -> tuple[Spool, bool]
 
 
 def spool_tokenized(
-    name: str, chunks: Iterable[bytes], tokenizer: Callable[[str], Iterable[str]], errors: str
+    name: str, blocks: Iterable[bytes], tokenizer: Callable[[str], Iterable[str]], errors: str
 ) -> Spool:
     """The tokens that a user's tokenizer cuts each line into."""
     spool = Spool(name)
     number = 0
-    for chunk in chunks:
-        for line in chunk.removesuffix(b"\n").split(b"\n"):
+    for block in blocks:
+        for line in block.removesuffix(b"\n").split(b"\n"):
             number += 1
             where = f"what the tokenizer made of line {number:,}"
             tokens = tokenizer(line.removesuffix(b"\r").decode())

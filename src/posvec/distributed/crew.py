@@ -59,7 +59,7 @@ class Workers:
     def __init__(self, model: Model, text: ShardedCorpus, options: Options, threads: int) -> None:
         self.ray = require_extra("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads
-        per_stretch = text.tokens / text.stretches
+        per_stretch = text.tokens / text.chunks
         words = min(options.round_words, text.tokens / _ROUNDS / self.size)
         self.stretches = max(threads, int(words / per_stretch))
         """That a worker trains in a round."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
-from posvec.corpus.encoding import Stretch, cut_lines, encoded_digest, stretch_length, stretch_targets
-from posvec.corpus.sources import Corpus, Piece, ProgressCallback, piece_chunks
+from posvec.corpus.encoding import Chunk, chunk_length, chunk_targets, cut_lines, encoded_digest
+from posvec.corpus.sources import Corpus, Piece, ProgressCallback, text_blocks
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
 from posvec.system.extras import require_extra
@@ -66,7 +66,7 @@ def encode(
     shards, sizes = [encoded[i][1] for i in filled], sizes[filled]
     first_tokens, first_lines = (np.concatenate([[0], np.cumsum(column)]) for column in sizes.T[:2])
     tokens = int(first_tokens[-1])
-    targets = stretch_targets(tokens, stretch_length(tokens)).astype(np.int64)
+    targets = chunk_targets(tokens, chunk_length(tokens)).astype(np.int64)
     finding = ray.remote(_find_starts)
     starts = ray.get(
         [
@@ -93,7 +93,7 @@ class ShardedCorpus:
     """(shards + 1,)"""
     first_lines: NDArray[np.int64]
     bounds: NDArray[np.int64]
-    """(stretches + 1, 2): the line and the token at which each stretch begins."""
+    """(chunks + 1, 2): the line and the token at which each chunk begins."""
     in_vocabulary: int
     digest: str
     _at_hand: OrderedDict[int, tuple[NDArray[np.uint32], NDArray[np.uint64]]] = field(default_factory=OrderedDict)
@@ -106,17 +106,17 @@ class ShardedCorpus:
         return int(self.first_lines[-1])
 
     @property
-    def stretches(self) -> int:
+    def chunks(self) -> int:
         return len(self.bounds) - 1
 
-    def stretch(self, place: int) -> Stretch:
+    def chunk(self, index: int) -> Chunk:
         """Lines of one shard, or a copy of lines that lie in several."""
-        (begin, token), (end, last) = self.bounds[place : place + 2].tolist()
+        (begin, token), (end, last) = self.bounds[index : index + 2].tolist()
         first = int(np.searchsorted(self.first_tokens, token, "right")) - 1
         if last <= self.first_tokens[first + 1]:
             ids, lines = self._shard(first)
             before = int(self.first_lines[first])
-            return Stretch(ids, lines, begin - before, end - before, token, before)
+            return Chunk(ids, lines, begin - before, end - before, token, before)
         pieces, lengths = [], []
         for number in range(first, int(np.searchsorted(self.first_tokens, last))):
             ids, lines = self._shard(number)
@@ -124,7 +124,7 @@ class ShardedCorpus:
             pieces.append(ids[int(lines[low]) : int(lines[high])])
             lengths.append(np.diff(lines[low : high + 1]))
         starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.uint64)
-        return Stretch(np.concatenate(pieces), starts, 0, end - begin, token, begin)
+        return Chunk(np.concatenate(pieces), starts, 0, end - begin, token, begin)
 
     def _shard(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         with _LOCK:
@@ -167,8 +167,8 @@ def _follow(results: Sequence[Any], progress: ProgressCallback | None) -> list[A
 def _count_piece(piece: Piece, errors: str, tokenizer: str, parts: int) -> list[Any]:
     """How many tokens there are, then the counts of words, parted by a hash of the word."""
     counter = WordCounter(get_tokenizer(tokenizer))
-    for chunk in piece_chunks(piece, errors):
-        counter.add(chunk)
+    for block in text_blocks(piece, errors):
+        counter.add(block)
     words, counts = counter.most_common(1, None)
     part = np.fromiter((zlib.crc32(word.encode()) % parts for word in words), np.int64, len(words))
     split = [np.flatnonzero(part == i) for i in range(parts)]
@@ -186,12 +186,12 @@ def _merge(min_count: int, *counted: tuple[list[str], NDArray[np.int64]]) -> _Co
 
 def _encode_piece(piece: Piece, errors: str, tokenizer: str, words: list[str]) -> tuple[Any, Any]:
     """Tokens, lines and tokens in the vocabulary; then the ids and where lines begin in them."""
-    encode_chunk: Callable[[bytes], Any] = partial(WordIds(words).encode, get_tokenizer(tokenizer))
+    encode_block: Callable[[bytes], Any] = partial(WordIds(words).encode, get_tokenizer(tokenizer))
     ids, lengths, inside = [np.empty(0, np.uint32)], [np.empty(0, np.uint64)], 0
-    for chunk in piece_chunks(piece, errors):
-        chunk_ids, chunk_lengths, known = encode_chunk(chunk)
-        ids.append(chunk_ids)
-        lengths.append(cut_lines(chunk_lengths))
+    for block in text_blocks(piece, errors):
+        block_ids, block_lengths, known = encode_block(block)
+        ids.append(block_ids)
+        lengths.append(cut_lines(block_lengths))
         inside += known
     lines = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.uint64)
     all_ids = np.concatenate(ids)
@@ -201,7 +201,7 @@ def _encode_piece(piece: Piece, errors: str, tokenizer: str, words: list[str]) -
 def _find_starts(
     shard: tuple[NDArray[np.uint32], NDArray[np.uint64]], before: int, targets: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
-    """The line of the shard, and the token of the corpus, at which stretches begin."""
+    """The line of the shard, and the token of the corpus, at which chunks begin."""
     lines = shard[1].astype(np.int64)
     places = np.searchsorted(lines, targets - before)
     return list(zip(places.tolist(), (before + lines[places]).tolist(), strict=True))

@@ -208,8 +208,8 @@ def _lines(model: Model, corpus: Corpus) -> Iterator[list[str]]:
     """The lines of a corpus as the model sees them: unknown words dropped, or in their place [PAD]."""
     tokenizer = get_tokenizer(corpus.tokenizer)
     keep = model.config.training.positions == "text"
-    for chunk in corpus.chunks():
-        for line in tokenizer.split(chunk):
+    for block in corpus.blocks():
+        for line in tokenizer.split(block):
             words = [word if word in model.vocabulary else PAD_WORD for word in line]
             words = words if keep else [word for word in words if word != PAD_WORD]
             if words:

@@ -142,8 +142,8 @@ class Bench:
             replacing(path) as file,
         ):
             number = 0
-            for chunk in opened.chunks(progress):
-                for line in chunk.removesuffix(b"\n").split(b"\n"):
+            for block in opened.blocks(progress):
+                for line in block.removesuffix(b"\n").split(b"\n"):
                     if int((number + 1) * share) > int(number * share):
                         file.write(line + b"\n")
                     number += 1

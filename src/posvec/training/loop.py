@@ -143,7 +143,7 @@ class _Run:
         return False
 
     def _train_epoch(self) -> None:
-        end = (len(self.epochs) + 1) * self.corpus.stretches
+        end = (len(self.epochs) + 1) * self.corpus.chunks
         while self.next_stretch < end:
             with self._work(self.next_stretch, end) as work:
                 self._follow(work)
@@ -215,7 +215,7 @@ class _Run:
         if not self.config.training.validation:
             return None
         tally = _Tally()
-        with self._work(0, self.corpus.stretches, held_out=True) as work:
+        with self._work(0, self.corpus.chunks, held_out=True) as work:
             for result in work.results():
                 tally.add(*result)
         self._heed_interruption()

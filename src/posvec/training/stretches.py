@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import Config
-from posvec.corpus.encoding import Stretch
+from posvec.corpus.encoding import Chunk
 from posvec.model import Model
 from posvec.storage.records import ClusterReport
 from posvec.system.arrays import FloatArray, Numbers, kernel_view, padded_table
@@ -32,19 +32,19 @@ class Text(Protocol):
     @property
     def tokens(self) -> int: ...
     @property
-    def stretches(self) -> int: ...
-    def stretch(self, place: int) -> Stretch: ...
+    def chunks(self) -> int: ...
+    def chunk(self, index: int) -> Chunk: ...
     def __len__(self) -> int: ...
 
 
 def content_digest(text: Text) -> str:
     """Identifies all that is trained on, wherever it came from; reads it once, which takes a second per gigabyte."""
     digest = blake2b(digest_size=16)
-    for place in range(text.stretches):
-        stretch = text.stretch(place)
-        starts = stretch.lines[stretch.begin : stretch.end + 1]
+    for index in range(text.chunks):
+        chunk = text.chunk(index)
+        starts = chunk.lines[chunk.begin : chunk.end + 1]
         digest.update(np.diff(starts).tobytes())
-        digest.update(stretch.ids[int(starts[0]) : int(starts[-1])].tobytes())
+        digest.update(chunk.ids[int(starts[0]) : int(starts[-1])].tobytes())
     return digest.hexdigest()
 
 
@@ -155,8 +155,8 @@ class Stretches:
 
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> Result:
         """One stretch of lines, numbered over all epochs."""
-        epoch, place = divmod(number, self.corpus.stretches)
-        lines = self.corpus.stretch(place)
+        epoch, place = divmod(number, self.corpus.chunks)
+        lines = self.corpus.chunk(place)
         share = (epoch + lines.tokens_before / self.corpus.tokens) / self.config.training.epochs
         return self._trainer.train(
             workspace,
