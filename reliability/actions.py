@@ -276,7 +276,7 @@ class Fetch(Action):
 class Search(Action):
     """posvec search, which goes on with its study."""
 
-    needs = ("optuna.samplers", "optuna.storages.journal", "sqlalchemy.exc", "posvec.tuning.search")
+    needs = ("optuna.samplers", "optuna.storages.journal", "sqlalchemy.exc", "posvec.tuning")
     trials = 3
 
     def command(self) -> object:
@@ -287,20 +287,20 @@ class Search(Action):
 
     def state(self) -> str:
         from posvec.errors import PosvecError
-        from posvec.tuning.study import load_study
+        from posvec.tuning import load_study
 
         if (self.output / "best.json").exists():
             json.loads((self.output / "best.json").read_text())
         try:
             done = len(load_study(self.output).ranked())
         except PosvecError as error:
-            if "no study" in str(error) or "not made by" in str(error):  # yet
+            if "there is no study" in str(error) or "not made by" in str(error):  # yet
                 return "absent"
             raise
         return "new" if done == self.trials else "begun"
 
     def result(self) -> object:
-        from posvec.tuning.study import load_study
+        from posvec.tuning import load_study
 
         found = load_study(self.output)
         best = json.loads((self.output / "best.json").read_text())

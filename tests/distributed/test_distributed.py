@@ -23,7 +23,7 @@ from posvec.errors import ConfigError
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.training.loop import StopTraining
-from posvec.tuning.study import load_study
+from posvec.tuning import load_study
 from posvec.vocabulary import Vocabulary
 
 ray = pytest.importorskip("ray", reason='needs Ray: pip install "posvec[distributed]"')

@@ -27,8 +27,9 @@ from posvec.corpus.cache import new_entry, publish, read_meta
 from posvec.system.atomic import TEMPORARY, put_in_place, replacing, replacing_folder, temporary_folder
 from posvec.training import loop as training
 from posvec.training.display import describe
-from posvec.tuning import study
+from posvec.tuning import summary
 from posvec.tuning.journal import JournalLock
+from posvec.tuning.storage import locate_storage
 
 RELIABILITY = Path(__file__).parents[2] / "reliability"
 sys.path.insert(0, str(RELIABILITY))
@@ -148,10 +149,10 @@ def test_a_study_whose_maker_was_killed_before_it_said_what_it_is_goes_on(
     corpus: Path, small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     optuna = pytest.importorskip("optuna")
-    from posvec.tuning.search import search
+    from posvec.tuning import search
 
-    monkeypatch.setattr(study.time, "sleep", lambda seconds: None)
-    storage, name = study._storage(tmp_path, None, None)
+    monkeypatch.setattr(summary.time, "sleep", lambda seconds: None)
+    storage, name = locate_storage(tmp_path, None, None)
     optuna.create_study(study_name=name, storage=storage, directions=["minimize"])
     (tmp_path / "journal.log.lock").symlink_to("journal.log")  # how Optuna locks, and what a kill would leave
     found = search(

@@ -17,12 +17,11 @@ from posvec import ConfigError, PosvecError, vocabulary
 from posvec.config import Config
 from posvec.presets import make_config
 from posvec.tuning.objectives import TestFiles, make_objectives
-from posvec.tuning.space import Dimension, configured, paper_space, parse_space
+from posvec.tuning.space import Dimension, paper_space, parse_space, trial_config
 
 optuna = pytest.importorskip("optuna")
 
-from posvec.tuning.search import autotune, search  # noqa: E402
-from posvec.tuning.study import load_study  # noqa: E402
+from posvec.tuning import autotune, load_study, search  # noqa: E402
 
 
 def near_window_6(model):
@@ -37,20 +36,21 @@ def size(model):
     "text", ["window=1..50", "positional_dim=10..300:10", "initial_lr=0.01..0.1:log", "initializer=identity,vanilla",
              "subwords=true,false", "max_words=none,100", "dim=10,20"],
 )  # fmt: skip
-def test_a_dimension_is_written_as_it_is_read(text):
+def test_a_dimension_round_trips_through_text(text):
     assert Dimension.parse(str(Dimension.parse(text))) == Dimension.parse(text)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [("windo=1..5", "did you mean window"), ("window=5..1", "empty"), ("window=0..5", "at least 1"),
-     ("window=1.5..5", "whole number"), ("window=a..5", "no number"), ("window=..", "no number"), ("window", "such as"),
-     ("window=5", "one value only"), ("window=5,5", "one value only"), ("window=5,6,5", "twice"),
-     ("initializer=1..2", "no range"), ("initializer=identity,foo", "is one of"),
+     ("window=1.5..5", "whole number"), ("window=a..5", "not a number"), ("window=..", "not a number"),
+     ("window", "use for example window=1..50"),
+     ("window=5", "only one value"), ("window=5,5", "only one value"), ("window=5,6,5", "twice"),
+     ("initializer=1..2", "cannot have a range"), ("initializer=identity,foo", "is one of"),
      ("subwords=true,maybe", "true or false"), ("sample=0..1:log", "above 0"), ("window=1..5:9", "step"),
      ("window=1..5:0", "step"), ("sample=0..nan", "number")],
 )  # fmt: skip
-def test_a_space_that_cannot_be_is_refused(text, said):
+def test_an_invalid_space_is_refused(text, said):
     with pytest.raises(ConfigError, match=said):
         parse_space([text])
 
@@ -60,9 +60,9 @@ def test_the_paper_s_space_depends_on_the_kind_of_model():
     assert [str(each) for each in paper_space(make_config())] == ["window=1..50", "positional_dim=10..300:10"]
 
 
-def test_positional_features_keep_their_share_of_a_dim_that_is_searched():
-    assert configured(make_config(), {"dim": 100}).model.positional_dim == 20
-    assert configured(make_config("positional"), {"dim": 100}).model.positional_dim == 100
+def test_positional_features_stay_proportional_to_a_dim_that_is_searched():
+    assert trial_config(make_config(), {"dim": 100}).model.positional_dim == 20
+    assert trial_config(make_config("positional"), {"dim": 100}).model.positional_dim == 100
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_positional_features_keep_their_share_of_a_dim_that_is_searched():
      ("nosuch_module:f", (), "cannot be imported"), ("json:nosuch", (), "cannot be imported"),
      ("validation_loss", ("negatives",), "cannot be compared"), ("validation_loss", ("sample",), "cannot be compared")],
 )  # fmt: skip
-def test_an_objective_that_cannot_be_measured_is_refused(objective, searched, said):
+def test_an_invalid_objective_is_refused(objective, searched, said):
     with pytest.raises(ConfigError, match=said):
         make_objectives([objective], TestFiles(), searched)
 
@@ -86,7 +86,7 @@ def test_a_search_finds_the_best_value_and_counts_the_corpus_once(corpus, small,
         **small,
     )  # fmt: skip
     assert result.best_trial.settings == {"window": 6}
-    assert result.trials[0].settings == {"window": 4}, "what would have been trained without a search comes first"
+    assert result.trials[0].settings == {"window": 4}, "the base configuration is the first trial"
     assert len(result.trials) == 15
     assert len(counted) == 1
     written = json.loads((tmp_path / "study/best.json").read_text())
@@ -94,7 +94,7 @@ def test_a_search_finds_the_best_value_and_counts_the_corpus_once(corpus, small,
     assert len((tmp_path / "study/trials.csv").read_text().splitlines()) == 16
 
 
-def test_a_search_goes_on_and_the_same_trials_come_from_one_run_or_two(corpus, small, tmp_path):
+def test_a_continued_search_has_the_same_trials_as_one_run(corpus, small, tmp_path):
     def run(name, trials):
         return search(
             corpus,
@@ -112,7 +112,7 @@ def test_a_search_goes_on_and_the_same_trials_come_from_one_run_or_two(corpus, s
     assert one.best == two.best
 
 
-def test_trials_that_do_badly_are_given_up_early(corpus, small, tmp_path):
+def test_bad_trials_are_stopped_early(corpus, small, tmp_path):
     result = search(
         corpus, output=tmp_path / "study", space=["initial_lr=0.0001..0.2:log"], objectives=["validation_loss"],
         trials=14, **small,
@@ -123,7 +123,7 @@ def test_trials_that_do_badly_are_given_up_early(corpus, small, tmp_path):
     assert result.best_trial.settings["initial_lr"] > 0.01
 
 
-def test_several_objectives_give_a_front_that_no_trial_beats(corpus, small, tmp_path):
+def test_several_objectives_give_a_pareto_front(corpus, small, tmp_path):
     result = search(
         corpus, output=tmp_path / "study", space=["window=1..9", "dim=4..16"],
         objectives=[near_window_6, f"-{__name__}:size"], trials=10, **{**small, "positional_dim": 2},
@@ -143,7 +143,7 @@ def test_time_ends_a_search_after_its_first_trial_at_the_earliest(corpus, small,
     assert [trial.state for trial in result.trials] == ["complete"]
 
 
-def test_combinations_that_cannot_be_are_passed_over(corpus, small, tmp_path):
+def test_invalid_combinations_are_skipped(corpus, small, tmp_path):
     result = search(
         corpus, output=tmp_path / "study", space=["dim=4..16", "positional_dim=1..16"], objectives=[near_window_6],
         trials=6, **small,
@@ -153,18 +153,18 @@ def test_combinations_that_cannot_be_are_passed_over(corpus, small, tmp_path):
     assert all(trial.settings["positional_dim"] <= trial.settings["dim"] for trial in trained)
 
 
-def test_an_objective_that_fails_says_so(corpus, small, tmp_path):
+def test_an_objective_that_fails_is_reported(corpus, small, tmp_path):
     with pytest.raises(PosvecError, match="ZeroDivisionError"):
         search(corpus, output=tmp_path / "study", objectives=[lambda model: 1 / 0], trials=2, **small)
     assert load_study(tmp_path / "study").trials[0].state == "stopped"
 
 
-def test_a_study_of_anything_else_is_refused_and_can_begin_anew(corpus, long_corpus, small, tmp_path):
+def test_another_study_is_refused_unless_overwritten(corpus, long_corpus, small, tmp_path):
     same = {"output": tmp_path / "study", "space": ["window=1..9"], "objectives": ["validation_loss"], "trials": 1}
     search(corpus, **same, **small)
     for changed, said in [
         ({"space": ["window=1..5"]}, "space window=1..9, not window=1..5"),
-        ({"objectives": [near_window_6]}, "objectives validation_loss"),
+        ({"objectives": [near_window_6]}, "objectives validation_loss, not near_window_6"),
         ({"dim": 8}, "dim 16, not 8"),
     ]:
         with pytest.raises(PosvecError, match=said):
@@ -174,11 +174,11 @@ def test_a_study_of_anything_else_is_refused_and_can_begin_anew(corpus, long_cor
     assert len(search(long_corpus, **same, **small, overwrite=True).trials) == 1
     (tmp_path / "other").mkdir()
     (tmp_path / "other/thesis.tex").touch()
-    with pytest.raises(PosvecError, match=r"no study: thesis.tex"):
+    with pytest.raises(PosvecError, match=r"not a study: it contains thesis.tex"):
         search(corpus, **{**same, "output": tmp_path / "other"}, **small)
 
 
-def test_the_command_line_searches_draws_and_trains_what_was_found(posvec_command, corpus, flags, tmp_path):
+def test_the_command_line_searches_plots_and_trains_the_best(posvec_command, corpus, flags, tmp_path):
     pytest.importorskip("matplotlib")
     study = tmp_path / "study"
     ended = posvec_command(
@@ -210,12 +210,12 @@ def test_autotune_trains_the_best_on_all_of_the_corpus(posvec_command, corpus, f
     assert posvec_command("train", corpus, "-o", tmp_path / "b", "--autotune", "soon").code == 2
 
 
-def test_autotune_refuses_to_search_for_nothing(corpus, small, tmp_path):
+def test_autotune_needs_a_setting_to_search(corpus, small, tmp_path):
     with pytest.raises(ConfigError, match="every setting"):
         autotune(corpus, 1.0, output=tmp_path / "model", **{**small, "initial_lr": 0.1, "positional_dim": 2})
 
 
-def test_ctrl_c_stops_a_search_that_goes_on_with_the_same_trial(posvec_process, long_corpus, flags, tmp_path):
+def test_a_search_stopped_by_ctrl_c_repeats_its_last_trial(posvec_process, long_corpus, flags, tmp_path):
     study = tmp_path / "study"
     arguments = ("search", long_corpus, "-o", study, "--objective", "validation_loss", *flags, "--epochs", 20)
     process = posvec_process(*arguments, "--trials", 50)
@@ -226,7 +226,7 @@ def test_ctrl_c_stops_a_search_that_goes_on_with_the_same_trial(posvec_process, 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"the same command goes on" in err
+    assert b"run the same command again to continue" in err
     trials = load_study(study).trials
     assert trials[0].state == "complete"
     assert [trials[-2].state, trials[-1].state] == ["stopped", "waiting"]
@@ -249,7 +249,7 @@ def _two_processes(corpus: Path, flags: list[str], folder: Path, *more: str) -> 
 
 def _check_shared(result) -> None:
     finished = [trial for trial in result.trials if trial.seconds is not None]
-    assert len(finished) in (8, 9), "each process may end the trial that it is at"
+    assert len(finished) in (8, 9), "each process may finish its current trial"
     assert {trial.state for trial in result.trials} <= {"complete", "pruned"}
 
 
@@ -270,7 +270,7 @@ def test_two_processes_share_a_study_in_postgresql(long_corpus, flags, tmp_path)
         optuna.delete_study(study_name=name, storage=url)
 
 
-def test_a_database_that_is_not_there_is_named_without_its_password(corpus, small, tmp_path):
+def test_the_error_of_a_missing_database_hides_its_password(corpus, small, tmp_path):
     with pytest.raises(PosvecError, match=r"nosuch://me:\*\*\*@host") as error:
         search(
             corpus, output=tmp_path / "study", objectives=[near_window_6], storage="nosuch://me:secret@host/x", **small

@@ -82,12 +82,12 @@ def search(
     Trials are chosen by the Tree-structured Parzen Estimator, and the settings that are given as flags hold for all of
     them. Ctrl-C stops, and the same command goes on; several processes may work on one study.
     """
-    from posvec.tuning.results import BEST
-    from posvec.tuning.study import PLOTS
+    from posvec.tuning.results import BEST_FILE
+    from posvec.tuning.study import PLOTS_FOLDER
 
     config, given = configuration(config_file, values)
     given |= on_cluster(cluster, values)
-    run = import_module("posvec.distributed" if cluster else "posvec.tuning.search").search
+    run = import_module("posvec.distributed" if cluster else "posvec.tuning").search
     options = {name: value for name, value in values.items() if name not in SETTINGS and name != "workers"}
     try:
         with displayed(quiet) as (display, _):
@@ -102,16 +102,16 @@ def search(
                 **given,
             )
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was found is in {output}; the same command goes on with it.", err=True)
+        click.echo(f"Interrupted. The trials so far are in {output}; run the same command again to continue.", err=True)
         sys.exit(130)
     if plots:
-        _draw(result, output / PLOTS, "png")
+        _draw(result, output / PLOTS_FOLDER, "png")
     if as_json:
         click.echo(result.to_json())
     elif not quiet:
         make_console().print(result)
         click.echo(
-            f"Train with the best settings: posvec train CORPUS --config {output / BEST} --output MODEL", err=True
+            f"Train with the best settings: posvec train CORPUS --config {output / BEST_FILE} --output MODEL", err=True
         )
 
 
@@ -137,7 +137,7 @@ def study(
     """Show what a search has found: the best trials of STUDY; all of them in FILE.csv or FILE.json."""
 
     def measure() -> Any:
-        from posvec.tuning.study import load_study
+        from posvec.tuning import load_study
 
         result = load_study(study, storage, name)
         if plots:

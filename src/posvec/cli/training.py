@@ -82,7 +82,7 @@ def train(
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with trained_on_display(quiet, output, RESUMED) as (display, console):
         if autotune:
-            from posvec.tuning.search import autotune as run_search
+            from posvec.tuning import autotune as run_search
 
             trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
         else:

@@ -61,14 +61,14 @@ def search(
     workers: int = 2,
     **arguments: Any,
 ) -> SearchResult:
-    """:func:`posvec.search.search` by several workers of a cluster at once, each of which trains whole models.
+    """:func:`posvec.tuning.search` by several workers of a cluster at once, each of which trains whole models.
 
     The corpus, the folder of the study (or the database of its ``storage``) and test files must be where every node can
     read them.
     """
     from posvec.distributed.cluster import Cluster, connected
     from posvec.distributed.searching import run_together
-    from posvec.tuning.search import search as run
+    from posvec.tuning import search as run
 
     options = make_options(workers=workers)
     with connected(cluster, options, arguments.get("threads")):

@@ -11,23 +11,23 @@ from typing import Any
 from posvec.distributed.failures import failure
 from posvec.system.extras import require_extra
 from posvec.training.pipeline import Silent
-from posvec.tuning.results import SearchResult
-from posvec.tuning.study import summarize
-from posvec.tuning.trials import TRIALS, Search, described
+from posvec.tuning.results import SearchResult, format_settings, format_values
+from posvec.tuning.summary import summarize
+from posvec.tuning.trials import DEFAULT_TRIALS, TrialRunner
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def run_together(
-    search: Search, trials: int | None, seconds: float | None, keep_best: bool, *, workers: int, threads: int
+    search: TrialRunner, trials: int | None, seconds: float | None, keep_best: bool, *, workers: int, threads: int
 ) -> SearchResult:
     """Every worker runs the search as one process does; they meet in the study's storage."""
     ray = require_extra("ray", "distributed")
     if trials is None and seconds is None:
-        trials = TRIALS
+        trials = DEFAULT_TRIALS
     helper = copy.copy(search)
     helper.display, helper.base = Silent(), search.base.replace(threads=threads)
-    running = ray.remote(num_cpus=threads)(Search.run)
+    running = ray.remote(num_cpus=threads)(TrialRunner.run)
     started = time.monotonic()
     with search.display.stage(f"searching with {workers} workers") as show:
         tasks = [running.remote(helper, trials, seconds, keep_best) for _ in range(workers)]
@@ -46,13 +46,13 @@ def run_together(
     return search.conclude()
 
 
-def _note(search: Search, seen: set[int]) -> None:
+def _note(search: TrialRunner, seen: set[int]) -> None:
     """Tell of the trials that have ended since."""
     for trial in summarize(search.study, importance=False).trials:
         if trial.seconds and trial.number not in seen:
             seen.add(trial.number)
-            ended = ", ".join(f"{name} {value:.4g}" for name, value in trial.values.items())
-            search.display.note(f"  {described(trial.settings)}: {ended or f'given up: {trial.reason}'}")
+            ended = format_values(trial.values) or f"given up: {trial.reason}"
+            search.display.note(f"  {format_settings(trial.settings)}: {ended}")
 
 
 @contextmanager

@@ -145,7 +145,7 @@ def perplexity(bench: Bench, recipe: Recipe, seed: int) -> dict[str, Any]:
 
 def optimum(bench: Bench, recipe: Recipe, seed: int) -> dict[str, Any]:
     """The settings that the Tree-structured Parzen Estimator finds best by analogies."""
-    from posvec.tuning.search import search
+    from posvec.tuning import search
 
     scale = bench.scale
     space = [f"window=1..{scale.longest_window}"]

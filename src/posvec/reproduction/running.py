@@ -32,7 +32,7 @@ from posvec.system.console import plural
 from posvec.system.extras import require_extra
 from posvec.system.files import find_files
 from posvec.training.pipeline import Display, Silent, open_source
-from posvec.tuning.search import Paths
+from posvec.tuning.objectives import Paths
 from posvec.vocabulary import Vocabulary
 
 RUN, DATA, WORK = "run.json", "data", "work"

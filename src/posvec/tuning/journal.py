@@ -1,4 +1,8 @@
-"""The lock of a study's journal. The system frees it however its holder ends; those of Optuna are files that stay."""
+"""The lock on a study's journal.
+
+The lock is an ``flock``, which the system releases when its process ends, even if it is killed. Optuna's own locks are
+files, which would stay behind.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,32 @@ from posvec.errors import PosvecError
 
 
 class JournalLock:
-    """Held by the one process that appends to the journal, as Optuna's ``JournalFileBackend`` asks."""
+    """An exclusive lock with the interface that Optuna's ``JournalFileBackend`` expects."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
         self._descriptor = -1
 
     def acquire(self) -> bool:
+        """Wait for the lock, then repair the journal if its last line is incomplete."""
         self._descriptor = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        except OSError as error:  # some network file systems
+        except OSError as error:  # some network file systems do not support locks
             self.release()
             raise PosvecError(
                 f"{self._journal} cannot be locked ({error.strerror}); put the study on another disk, or in a database "
                 f"with --storage"
             ) from error
-        self._drop_half_a_line()
+        self._drop_incomplete_line()
         return True
 
     def release(self) -> None:
+        """Release the lock."""
         os.close(self._descriptor)
 
-    def _drop_half_a_line(self) -> None:
-        """Who was killed, or found the disk full, while it wrote the last line: what follows would be glued to it."""
+    def _drop_incomplete_line(self) -> None:
+        """Remove a last line that was cut off by a kill or a full disk: the next entry would be appended to it."""
         size = os.fstat(self._descriptor).st_size
         if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
             os.ftruncate(self._descriptor, os.pread(self._descriptor, size, 0).rfind(b"\n") + 1)

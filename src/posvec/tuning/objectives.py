@@ -1,6 +1,6 @@
-"""What a search looks for: a number per trained model, and whether more of it is better.
+"""Objectives of a search: a number for each trained model, and whether higher or lower is better.
 
-A measure that also says something of a half-trained model lets a search give up on a bad trial early.
+A measure that can also be taken of a partly trained model lets a search stop a bad trial early.
 """
 
 from __future__ import annotations
@@ -18,110 +18,127 @@ from posvec.errors import ConfigError, PosvecError
 from posvec.model import Model
 from posvec.storage.records import TrainingProgress
 
-# What the validation loss is a mean over, or of: the words that are predicted and the negatives that they are told
-# from. A model with one negative has a lower loss than the same model with ten. All other settings leave it comparable.
+# Settings that change which predictions the validation loss is a mean of, or how many negatives each prediction has: a
+# model with one negative has a lower loss than the same model with ten. Losses stay comparable across other settings.
 LOSS_DEPENDS_ON = frozenset(
     ("tokenizer", "errors", "min_count", "max_words", "sample", "subsampling", "negative_exponent", "negatives",
      "negative_reuse", "positions", "seed", "validation")
 )  # fmt: skip
-# What decides which words there are, and with them which questions can be asked.
+# Settings that change the vocabulary, and with it the questions that a model can answer.
 VOCABULARY_DEPENDS_ON = frozenset(("tokenizer", "errors", "min_count", "max_words"))
+
+Paths = str | Path | Iterable[str | Path]
 
 _ALIASES = {"analogies": "accuracy", "analogy": "accuracy", "loss": "validation_loss", "time": "seconds"}
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A measure of a trained model. ``early`` is the same of a model in training, None if there is no such thing."""
+    """A measure of a trained model."""
 
     name: str
     maximize: bool
     measure: Callable[[Model], float]
     early: Callable[[Model, TrainingProgress], float] | None = None
+    """The same measure during training; None if it is only defined afterwards."""
 
 
 @dataclass(frozen=True)
 class TestFiles:
-    """What models are measured on, and how."""
+    """The test sets that objectives use."""
 
     questions: Sequence[Path] = ()
     pairs: Sequence[Path] = ()
     restrict_vocab: int | None = 200_000
 
-    __test__ = False  # pytest takes it for a test
+    __test__ = False  # the name makes pytest think that this is a test
+
+
+def choose_objectives(
+    objectives: Iterable[str | Callable[[Model], float]], tests: TestFiles, searched: Iterable[str]
+) -> tuple[Objective, ...]:
+    """Return the given objectives; by default, accuracy if there are questions, or else similarity."""
+    chosen = list(objectives) or (["accuracy"] if tests.questions else ["similarity"] if tests.pairs else [])
+    if not chosen:
+        raise ConfigError(
+            "a search needs an objective: give --questions FILE for the accuracy of analogies, --pairs FILE for "
+            "similarity, or --objective validation_loss"
+        )
+    return make_objectives(chosen, tests, searched)
 
 
 def make_objectives(
-    wanted: Iterable[str | Callable[[Model], float]], tests: TestFiles, searched: Iterable[str] = ()
+    objectives: Iterable[str | Callable[[Model], float]], tests: TestFiles, searched: Iterable[str] = ()
 ) -> tuple[Objective, ...]:
-    """The objectives of a search over the settings ``searched``.
+    """Return the objectives of a search over the settings ``searched``.
 
-    accuracy (of analogies), similarity (mean Spearman correlation), validation_loss, seconds (of training), or
-    ``module:function``, which takes a model and returns a number: more is better, or less with a - in front.
+    An objective is accuracy (of analogies), similarity (mean Spearman correlation), validation_loss, seconds (of
+    training), or a function that takes a model and returns a number, also by its name ``module:function``. A function
+    is maximized, or minimized if its name is preceded by ``-``.
     """
     searched = frozenset(searched)
-    found: list[Objective] = []
-    for each in wanted:
-        objective = _function(each, each.__name__, True) if callable(each) else _named(each, tests, searched)
-        if objective.name in [other.name for other in found]:
-            raise ConfigError(f"the objective {objective.name} is named twice; name it once")
-        found.append(objective)
-    return tuple(found)
+    made: list[Objective] = []
+    for each in objectives:
+        objective = _from_function(each, each.__name__, True) if callable(each) else _from_name(each, tests, searched)
+        if objective.name in [other.name for other in made]:
+            raise ConfigError(f"the objective {objective.name} is given twice; give it once")
+        made.append(objective)
+    return tuple(made)
 
 
-def _named(text: str, tests: TestFiles, searched: frozenset[str]) -> Objective:
+def _from_name(text: str, tests: TestFiles, searched: frozenset[str]) -> Objective:
     name = text.removeprefix("-")
     name = _ALIASES.get(name, name)
     if ":" in name:
-        return _function(_imported(name), name, maximize=not text.startswith("-"))
+        return _from_function(_import_function(name), name, maximize=not text.startswith("-"))
     if name not in _BUILDERS:
         raise ConfigError(
             f"there is no objective {name!r}; choose from {', '.join(_BUILDERS)}, or give a function as module:function"
         )
     objective = _BUILDERS[name](tests, searched)
     if text.startswith("-") and objective.maximize:
-        raise ConfigError(f"the more {name} the better; leave out the - of {text}")
+        raise ConfigError(f"a higher {name} is better; remove the - from {text}")
     return objective
 
 
-def _accuracy(tests: TestFiles, searched: frozenset[str]) -> Objective:
+def _accuracy_objective(tests: TestFiles, searched: frozenset[str]) -> Objective:
     from posvec.evaluation import analogy
     from posvec.evaluation.questions import read_questions
 
     if not tests.questions:
-        raise ConfigError("the objective accuracy asks analogies; name a file of them with --questions")
-    read_questions(tests.questions)  # a mistake in them is told before anything is trained
-    skipped_count = bool(searched & VOCABULARY_DEPENDS_ON)
+        raise ConfigError("the objective accuracy needs word analogies; give a file of them with --questions")
+    read_questions(tests.questions)  # reports mistakes in the files before training starts
+    vocabulary_varies = bool(searched & VOCABULARY_DEPENDS_ON)
 
     def measure(model: Model) -> float:
         result = analogy.evaluate(model, tests.questions, restrict_vocab=tests.restrict_vocab)
-        # Models with different words are asked different questions, the fewer words, the easier ones.
-        return result.correct / (result.total + result.skipped) if skipped_count else result.accuracy
+        # A smaller vocabulary can answer fewer and easier questions, so skipped questions count as wrong answers.
+        return result.correct / (result.total + result.skipped) if vocabulary_varies else result.accuracy
 
     return Objective("accuracy", True, measure, lambda model, progress: measure(model))
 
 
-def _similarity(tests: TestFiles, searched: frozenset[str]) -> Objective:
+def _similarity_objective(tests: TestFiles, searched: frozenset[str]) -> Objective:
     from posvec.evaluation import similarity
     from posvec.evaluation.questions import read_pairs
     from posvec.system.files import find_files
 
     if not tests.pairs:
-        raise ConfigError("the objective similarity compares pairs of words; name a file of them with --pairs")
+        raise ConfigError("the objective similarity needs pairs of words; give a file of them with --pairs")
     for file in (file for path in tests.pairs for file in find_files(path)):
         read_pairs(file)
-    absent_count = bool(searched & (VOCABULARY_DEPENDS_ON | {"subwords"}))
+    coverage_varies = bool(searched & (VOCABULARY_DEPENDS_ON | {"subwords"}))
 
     def measure(model: Model) -> float:
         files = similarity.evaluate(model, tests.pairs).files
-        if absent_count:  # as pairs that have nothing in common: all models are measured by all pairs
+        if coverage_varies:  # missing pairs get a similarity of 0, so that all models are measured on all pairs
             return float(np.mean([similarity.spearman(file.scores, np.nan_to_num(file.cosines)) for file in files]))
         return float(np.mean([file.spearman for file in files]))
 
     return Objective("similarity", True, measure, lambda model, progress: measure(model))
 
 
-def _validation_loss(tests: TestFiles, searched: frozenset[str]) -> Objective:
+def _validation_loss_objective(tests: TestFiles, searched: frozenset[str]) -> Objective:
     if changing := sorted(searched & LOSS_DEPENDS_ON):
         raise ConfigError(
             f"validation losses cannot be compared between values of {changing[0]}, which changes what the loss is "
@@ -133,11 +150,11 @@ def _validation_loss(tests: TestFiles, searched: frozenset[str]) -> Objective:
         assert model.report.validation_loss is not None
         return model.report.validation_loss
 
-    # Text is seen for the first time when the loss of training on it is counted, which is as good on the way.
+    # During training the training loss stands in: in the first epoch, it too is measured on text not yet trained on.
     return Objective("validation_loss", False, measure, lambda model, progress: progress.loss)
 
 
-def _seconds(tests: TestFiles, searched: frozenset[str]) -> Objective:
+def _seconds_objective(tests: TestFiles, searched: frozenset[str]) -> Objective:
     def measure(model: Model) -> float:
         assert model.report is not None
         return model.report.seconds
@@ -146,14 +163,14 @@ def _seconds(tests: TestFiles, searched: frozenset[str]) -> Objective:
 
 
 _BUILDERS: dict[str, Callable[[TestFiles, frozenset[str]], Objective]] = {
-    "accuracy": _accuracy,
-    "similarity": _similarity,
-    "validation_loss": _validation_loss,
-    "seconds": _seconds,
+    "accuracy": _accuracy_objective,
+    "similarity": _similarity_objective,
+    "validation_loss": _validation_loss_objective,
+    "seconds": _seconds_objective,
 }
 
 
-def _function(function: Callable[[Model], float], name: str, maximize: bool) -> Objective:
+def _from_function(function: Callable[[Model], float], name: str, maximize: bool) -> Objective:
     def measure(model: Model) -> float:
         try:
             value = float(function(model))
@@ -161,29 +178,30 @@ def _function(function: Callable[[Model], float], name: str, maximize: bool) -> 
             raise
         except Exception as error:
             raise PosvecError(
-                f"the objective {name} failed: {type(error).__name__}: {error}; it takes a model and returns a number"
+                f"the objective {name} failed: {type(error).__name__}: {error}; it must take a model and return a "
+                "number"
             ) from error
         if not math.isfinite(value):
-            raise PosvecError(f"the objective {name} returned {value}; let it return a finite number")
+            raise PosvecError(f"the objective {name} returned {value}; it must return a finite number")
         return value
 
     return Objective(name, maximize, measure, lambda model, progress: measure(model))
 
 
-def _imported(name: str) -> Callable[[Model], float]:
+def _import_function(name: str) -> Callable[[Model], float]:
     module, _, attribute = name.partition(":")
-    # A file beside the corpus is as good as an installed module; python -m does the same.
+    # Files of the current folder can be imported too, as with python -m.
     sys.path.insert(0, str(Path.cwd()))
     try:
         function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(
-            f"the objective {name} cannot be imported: {error}; write module:function, of an installed module or a "
-            "file in this folder"
+            f"the objective {name} cannot be imported: {error}; give module:function, where the module is installed or "
+            "a file in this folder"
         ) from error
     finally:
         sys.path.remove(str(Path.cwd()))
     if not callable(function):
-        raise ConfigError(f"the objective {name} is no function, but {type(function).__name__}; name a function")
+        raise ConfigError(f"the objective {name} is not a function, but {type(function).__name__}; name a function")
     found: Callable[[Model], float] = function
     return found

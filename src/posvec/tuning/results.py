@@ -1,4 +1,4 @@
-"""What a search found, as frozen values, and the files that are written of it."""
+"""The results of a search as immutable values, and the files that are written from them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from posvec.config import Config
 from posvec.errors import PosvecError
 from posvec.evaluation.results import Result, Table
 from posvec.system.atomic import replacing
-from posvec.tuning.space import configured
+from posvec.tuning.space import trial_config
 
-BEST, TRIALS, FRONT = "best.json", "trials.csv", "front"
+BEST_FILE, TRIALS_FILE, FRONT_FOLDER = "best.json", "trials.csv", "front"
 
-_SHOWN = 10
+_ROWS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Trial:
     """complete, pruned, stopped, running or waiting."""
     settings: dict[str, Any]
     values: dict[str, float]
-    """Of each objective; empty unless complete."""
+    """The value of each objective; empty unless the trial is complete."""
     seconds: float | None
     reason: str | None = None
-    """Why it was pruned or stopped."""
+    """Why the trial was pruned or stopped."""
 
 
 @dataclass(frozen=True)
@@ -39,59 +39,62 @@ class SearchResult(Result):
 
     corpus: str
     objectives: dict[str, str]
-    """maximize or minimize, by name."""
+    """maximize or minimize, by the name of the objective."""
     space: tuple[str, ...]
     best: tuple[int, ...]
-    """The number of the best trial; with several objectives, of each that no other beats in all, the best by the first
-    objective before the others."""
+    """The number of the best trial. With several objectives, the numbers of all trials on the Pareto front, ordered by
+    the first objective."""
     importance: dict[str, float]
     """How much each setting decides whether a trial is among the best quarter by the first objective (PED-ANOVA);
-    empty until enough was tried."""
+    empty while there are too few trials."""
     trials: tuple[Trial, ...]
     base: Config = field(repr=False)
-    """What all trials have in common."""
+    """The configuration that all trials start from."""
 
     @property
     def best_trial(self) -> Trial:
+        """The best trial by the first objective."""
         if not self.best:
             raise PosvecError(f"no trial has been completed yet{self.last_reason}; search longer")
         return self.trials[self.best[0]]
 
     @property
     def best_config(self) -> Config:
+        """The configuration of the best trial."""
         return self.config(self.best_trial)
 
     @property
     def last_reason(self) -> str:
-        """Why the last one of the trials that were given up was."""
+        """The reason of the last trial that was pruned or stopped, in parentheses."""
         reasons = [trial.reason for trial in self.trials if trial.reason]
         return f" (the last one: {reasons[-1]})" if reasons else ""
 
     def config(self, trial: Trial) -> Config:
-        """The configuration of a trial, with all of the corpus to train on."""
-        return configured(self.base, trial.settings)
+        """Return the configuration of a trial, without the validation lines that the search may have held out."""
+        return trial_config(self.base, trial.settings)
 
     def ranked(self) -> list[Trial]:
-        """Trials that are complete, by the first objective."""
+        """Return the complete trials, best first by the first objective."""
         name, direction = next(iter(self.objectives.items()))
         complete = [trial for trial in self.trials if trial.values]
         return sorted(complete, key=lambda trial: trial.values[name], reverse=direction == "maximize")
 
     def tables(self) -> list[Table]:
+        """Return tables of the best trials and of the importance of each setting."""
         ranked = self.ranked()
         title = f"Best of {len(ranked):,} completed trials"
         if len(self.objectives) > 1:
-            title = (
-                f"{len(self.best):,} of {len(ranked):,} completed trials: no other one beats these in all objectives"
-            )
+            title = f"Pareto front: {len(self.best):,} of {len(ranked):,} completed trials"
             ranked = [self.trials[number] for number in self.best]
-        tables = [Table(title, self._columns()[:-1], [self._row(trial)[:-1] for trial in ranked[:_SHOWN]], ".4g")]
+        rows = [self._row(trial)[:-1] for trial in ranked[:_ROWS_SHOWN]]
+        tables = [Table(title, self._columns()[:-1], rows, ".4g")]
         if self.importance:
-            rows = [(name, share) for name, share in self.importance.items()]
+            rows = list(self.importance.items())
             tables.append(Table("Importance of settings", ("setting", "importance"), rows, ".2f"))
         return tables
 
     def main_table(self) -> Table:
+        """Return a table of all trials."""
         return Table("Trials", self._columns(), [self._row(trial) for trial in self.trials])
 
     def _columns(self) -> tuple[str, ...]:
@@ -107,19 +110,31 @@ class SearchResult(Result):
 
 
 def write_files(result: SearchResult, folder: Path) -> None:
-    """Everything in the folder that is made of the storage."""
-    result.write(folder / TRIALS)
+    """Write the table of trials, the best configuration and, with several objectives, those on the Pareto front."""
+    result.write(folder / TRIALS_FILE)
     if not result.best:
         return
-    _write_config(folder / BEST, result, result.best_trial)
+    _write_config(folder / BEST_FILE, result, result.best_trial)
     if len(result.objectives) > 1:
-        (folder / FRONT).mkdir(exist_ok=True)
+        (folder / FRONT_FOLDER).mkdir(exist_ok=True)
         names = {number: f"trial-{number}.json" for number in result.best}
         for number, name in names.items():
-            _write_config(folder / FRONT / name, result, result.trials[number])
-        for file in (folder / FRONT).glob("trial-*.json"):
+            _write_config(folder / FRONT_FOLDER / name, result, result.trials[number])
+        for file in (folder / FRONT_FOLDER).glob("trial-*.json"):
             if file.name not in names.values():
                 file.unlink(missing_ok=True)
+
+
+def format_settings(settings: dict[str, Any]) -> str:
+    """Return the settings of a trial as one line."""
+    return " ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()
+    )
+
+
+def format_values(values: dict[str, float]) -> str:
+    """Return the values of a trial's objectives as one line."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
 def _write_config(path: Path, result: SearchResult, trial: Trial) -> None:

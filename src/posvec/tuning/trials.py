@@ -1,11 +1,10 @@
-"""The trials of a search: choose settings, train, measure, store, until the budget is used up."""
+"""The trials of a search: choose settings, train, measure and store, until the budget is used up."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,35 +12,32 @@ from posvec.config import Config, TextConfig
 from posvec.corpus.cache import digest_of
 from posvec.corpus.sources import Corpus
 from posvec.errors import ConfigError, CorpusError, TrainingError
-from posvec.model import Model
-from posvec.storage.records import TrainingProgress
 from posvec.system.atomic import file_digest
 from posvec.system.extras import require_extra
 from posvec.system.files import find_files
 from posvec.training.display import format_seconds
-from posvec.training.loop import StopTraining
 from posvec.training.pipeline import Display, prepare, train_prepared
+from posvec.tuning.monitoring import TIME_IS_UP, TrialMonitor
 from posvec.tuning.objectives import Objective, TestFiles
-from posvec.tuning.results import SearchResult, write_files
-from posvec.tuning.space import Dimension, configured, value_in
-from posvec.tuning.study import MODEL, REASON, SECONDS, check_folder, make_identity, open_study, summarize
+from posvec.tuning.results import SearchResult, format_settings, format_values, write_files
+from posvec.tuning.space import Dimension, setting_value, trial_config
+from posvec.tuning.study import MODEL_FOLDER, make_identity, open_study, prepare_folder
+from posvec.tuning.summary import REASON, SECONDS, summarize
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import optuna
 
-# Lines that are held out where a search goes by validation loss and the configuration holds out none.
-VALIDATION = 0.05
-TRIALS = 50  # where no budget is given
+# The fraction of lines held out if the objective is the validation loss and the configuration holds out none.
+VALIDATION_FRACTION = 0.05
+DEFAULT_TRIALS = 50  # without a budget
 
-_LATE = "time is up"
-_CHECKS = 4  # parts of training; after all but the last it is asked whether to go on
 _TRIALS_BEFORE_PRUNING = 5
-_UNFIT_IN_A_ROW = 200  # combinations that cannot be, after which a search gives up on the space
+_MAX_INVALID_IN_A_ROW = 200  # invalid combinations of settings before the search reports an error
 
 
-class Search:
-    """A study that is being searched by this process, perhaps among others."""
+class TrialRunner:
+    """Runs trials of one study in this process; other processes may run trials of the same study."""
 
     study: optuna.Study
     folder: Path
@@ -59,7 +55,7 @@ class Search:
         self.display = display
         self.early = objectives[0].early if prune and len(objectives) == 1 else None
         self.deadline: float | None = None
-        self.unfit = 0
+        self.invalid_in_a_row = 0
 
     # ---- the study ----------------------------------------------------------------------------------------------
 
@@ -71,21 +67,21 @@ class Search:
         name: str | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Make the study, or go on with it if it is of the same corpus, settings, space and objectives."""
+        """Create the study, or continue it if it has the same corpus, settings, space and objectives."""
         optuna = require_extra("optuna", "search")
-        check_folder(folder)
+        prepare_folder(folder)
         directions = {each.name: "maximize" if each.maximize else "minimize" for each in self.objectives}
         space = [str(each) for each in self.dimensions]
-        identity = make_identity(self.corpus.name, self._text(), self.base, space, directions, _digest(tests))
-        # What one would train without a search comes first, so that what is found is never worse than that.
-        given = {each.name: value_in(self.base, each.name) for each in self.dimensions}
-        first = {each.name: given[each.name] for each in self.dimensions if each.has(given[each.name])}
+        identity = make_identity(self.corpus.name, self._text_digest(), self.base, space, directions, _digest(tests))
+        # The first trial is the base configuration, so that the result of a search is never worse.
+        given = {each.name: setting_value(self.base, each.name) for each in self.dimensions}
+        first = {each.name: given[each.name] for each in self.dimensions if each.contains(given[each.name])}
         self.folder = folder
         self.study = open_study(folder, identity, first, storage, name, overwrite)
         self.study.pruner = optuna.pruners.MedianPruner(_TRIALS_BEFORE_PRUNING)
 
-    def _text(self) -> str:
-        """Identifies the text, wherever it is; the corpus's own digest has its place in it, and machines differ."""
+    def _text_digest(self) -> str:
+        """Return a digest of the words. The corpus's own digest includes its path, which differs between machines."""
         with self.display.stage("counting") as progress:
             words = Vocabulary.count(self.corpus, self.base.vocabulary, self.base.training.threads, progress)
         return digest_of(*words.words, *words.counts.tolist(), words.total_words)
@@ -93,8 +89,9 @@ class Search:
     # ---- trials -------------------------------------------------------------------------------------------------
 
     def run(self, trials: int | None, seconds: float | None, keep_best: bool) -> SearchResult:
+        """Run trials until the study has enough of them or time is up."""
         if trials is None and seconds is None:
-            trials = TRIALS
+            trials = DEFAULT_TRIALS
         started, before = time.monotonic(), self.finished()
         self.deadline = None if seconds is None else started + seconds
         while not self._is_late() and (trials is None or self.finished() < trials):
@@ -102,11 +99,11 @@ class Search:
             left = None if self.deadline is None else self.deadline - now
             if left is None and trials is not None and done > before:
                 left = (now - started) / (done - before) * (trials - done)
-            self._try_next(_title(done + 1, trials, left, summarize(self.study, importance=False)), keep_best)
+            self._run_next(_title(done + 1, trials, left, summarize(self.study, importance=False)), keep_best)
         return self.conclude()
 
     def conclude(self) -> SearchResult:
-        """What was found, also written to the study's folder."""
+        """Return the result, and write it to the folder of the study."""
         result = summarize(self.study)
         write_files(result, self.folder)
         if not result.best:
@@ -114,72 +111,72 @@ class Search:
         return result
 
     def finished(self) -> int:
-        """Trials that were trained, by any process; those stopped midway are yet to come."""
+        """Count the trials that were trained by any process; stopped trials will be run again."""
         trials = self.study.get_trials(deepcopy=False)
         return sum(trial.state.name in ("COMPLETE", "PRUNED") and SECONDS in trial.user_attrs for trial in trials)
 
     def _is_late(self) -> bool:
-        """Whether time is up. One trial is always finished: without it there is nothing to show."""
+        """Whether time is up; never before one trial is finished, because there would be no result."""
         return self.deadline is not None and time.monotonic() >= self.deadline and self.finished() > 0
 
-    def _try_next(self, title: str, keep_best: bool) -> None:
+    def _run_next(self, title: str, keep_best: bool) -> None:
         trial = self.study.ask()
-        # Every trial draws from a seed of its own, in whichever process it runs: none draws what another one did.
-        self.study.sampler = _sampler(self.base.training.seed + trial.number)
+        # Each trial has its own seed, whichever process runs it, so that processes do not repeat each other's draws.
+        self.study.sampler = _make_sampler(self.base.training.seed + trial.number)
         try:
-            ended = self._try(trial, title, keep_best)
+            outcome = self._run_trial(trial, title, keep_best)
         except BaseException as error:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            # Where that cannot be stored either, or all but the files was, the first failure is the one to tell.
+            # If the storage fails as well, or the trial is stored and only its files failed, the first error counts.
             with contextlib.suppress(OSError, require_extra("optuna", "search").exceptions.UpdateFinishedTrialError):
                 self._stop(trial, reason, again=isinstance(error, KeyboardInterrupt))
             raise
-        self.display.note(f"  {described(trial.params)}: {ended}")
+        self.display.note(f"  {format_settings(trial.params)}: {outcome}")
 
-    def _try(self, trial: optuna.Trial, title: str, keep_best: bool) -> str:
-        """Train and measure; how it ended, in words."""
+    def _run_trial(self, trial: optuna.Trial, title: str, keep_best: bool) -> str:
+        """Train and measure a model, store the trial, and return its outcome as text."""
         values = {each.name: each.suggest(trial) for each in self.dimensions}
         try:
-            config = configured(self.base, values)
+            config = trial_config(self.base, values)
         except ConfigError as error:
-            return self._pass_over(trial, str(error))
+            return self._prune_invalid(trial, str(error))
         if not config.training.validation and any(each.name == "validation_loss" for each in self.objectives):
-            config = config.replace(validation=VALIDATION)
-        self.unfit = 0
+            config = config.replace(validation=VALIDATION_FRACTION)
+        self.invalid_in_a_row = 0
         started = time.monotonic()
         try:
             with self.display.stage(title) as show:
-                created, encoded, before = prepare(_read_as(self.corpus, config.text), config)
-                watch = _Watch(show, created, trial, self.early, self._is_late)
-                model = train_prepared(created, encoded, before, [watch])
-                measured = [] if watch.verdict else [each.measure(model) for each in self.objectives]
+                created, encoded, before = prepare(_with_text_settings(self.corpus, config.text), config)
+                monitor = TrialMonitor(show, created, trial, self.early, self._is_late)
+                model = train_prepared(created, encoded, before, [monitor])
+                measured = [] if monitor.stopped else [each.measure(model) for each in self.objectives]
         except (TrainingError, CorpusError) as error:
             if isinstance(error, CorpusError) and not self.finished():
-                raise  # not the fault of what this trial tries
+                raise  # the corpus itself is at fault, not the settings of this trial
             trial.set_user_attr(SECONDS, time.monotonic() - started)
             return self._prune(trial, str(error))
-        if watch.verdict == _LATE:
-            self._stop(trial, _LATE, again=True)
-            return _LATE
+        if monitor.stopped == TIME_IS_UP:
+            self._stop(trial, TIME_IS_UP, again=True)
+            return TIME_IS_UP
         trial.set_user_attr(SECONDS, time.monotonic() - started)
-        if watch.verdict:
-            return self._prune(trial, watch.verdict)
+        if monitor.stopped:
+            return self._prune(trial, monitor.stopped)
         self.study.tell(trial, measured)
         result = summarize(self.study, importance=False)
         remark = " (best so far)" if len(self.objectives) == 1 else " (on the Pareto front)"
         if keep_best and trial.number == result.best[0]:
-            model.save(self.folder / MODEL, overwrite=True)
+            model.save(self.folder / MODEL_FOLDER, overwrite=True)
         write_files(result, self.folder)
-        return _measured(result.trials[trial.number].values) + (remark if trial.number in result.best else "")
+        return format_values(result.trials[trial.number].values) + (remark if trial.number in result.best else "")
 
-    def _pass_over(self, trial: optuna.Trial, reason: str) -> str:
-        self.unfit += 1
-        if self.unfit == _UNFIT_IN_A_ROW:
-            raise ConfigError(f"hardly any combination of the space can be trained: {reason}")
+    def _prune_invalid(self, trial: optuna.Trial, reason: str) -> str:
+        self.invalid_in_a_row += 1
+        if self.invalid_in_a_row == _MAX_INVALID_IN_A_ROW:
+            raise ConfigError(f"hardly any combination of the space is valid: {reason}")
         return self._prune(trial, reason)
 
     def _prune(self, trial: optuna.Trial, reason: str) -> str:
-        """A trial that TPE counts among the bad ones; one that was stopped tells it nothing."""
+        """Mark a trial as pruned, which TPE counts as bad; it ignores stopped trials."""
         trial.set_user_attr(REASON, reason)
         self.study.tell(trial, state=require_extra("optuna.trial", "search").TrialState.PRUNED)
         return f"given up: {reason}"
@@ -191,67 +188,15 @@ class Search:
         self.study.tell(trial, state=require_extra("optuna.trial", "search").TrialState.FAIL)
 
 
-def described(settings: dict[str, Any]) -> str:
-    """The settings of a trial in one line."""
-    return " ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()
-    )
-
-
-class _Watch:
-    """Told how the training of a trial goes; ends it when it does badly or time is up."""
-
-    def __init__(
-        self,
-        show: Callable[[float], None],
-        model: Model,
-        trial: optuna.Trial,
-        early: Callable[[Model, TrainingProgress], float] | None,
-        is_late: Callable[[], bool],
-    ) -> None:
-        self.show, self.model, self.trial, self.early, self.is_late = show, model, trial, early, is_late
-        self.checked = 0
-        self.asked = time.monotonic()
-        self.verdict = ""
-
-    def on_block(self, progress: TrainingProgress) -> None:
-        self.show(progress.share)
-        if time.monotonic() - self.asked > 0.2:  # a question to the storage, which other processes write to
-            self.asked = time.monotonic()
-            if self.is_late():
-                self.verdict = _LATE
-                raise StopTraining
-        if self.early and self.checked < int(progress.share * _CHECKS) < _CHECKS:
-            self.checked = int(progress.share * _CHECKS)
-            self.trial.report(self.early(_snapshot(self.model), progress), self.checked)
-            if self.trial.should_prune():
-                self.verdict = f"worse than most after {self.checked / _CHECKS:.0%} of training"
-                raise StopTraining
-
-    def on_epoch(self, progress: TrainingProgress) -> None: ...
-
-
-def _sampler(seed: int) -> Any:
-    # Not multivariate: the paper's estimator takes each setting by itself, and draws once the trial has its number.
+def _make_sampler(seed: int) -> Any:
+    # Not multivariate: the paper's estimator treats each setting separately, and draws after the trial has its number.
     return require_extra("optuna.samplers", "search").TPESampler(
         seed=seed % 2**32, multivariate=False, constant_liar=True
     )
 
 
-def _snapshot(model: Model) -> Model:
-    """The model as it is now: word vectors are made once and kept, and these are made anew."""
-    return Model(
-        model.config,
-        model.vocabulary,
-        model.rows,
-        model.input_vectors,
-        model.output_vectors,
-        model.positional_vectors,
-    )
-
-
-def _read_as(corpus: Corpus, text: TextConfig) -> Corpus:
-    """The same files, read by the rules that a trial tries."""
+def _with_text_settings(corpus: Corpus, text: TextConfig) -> Corpus:
+    """Return the same files, read with the text settings of a trial."""
     other = copy.copy(corpus)
     other.errors = text.errors
     if corpus.tokenizer != "tokens":
@@ -267,11 +212,7 @@ def _digest(tests: TestFiles) -> str:
 def _title(number: int, trials: int | None, left: float | None, result: SearchResult) -> str:
     parts = [f"trial {number}" + (f" of {trials}" if trials else "")]
     if result.best:
-        parts.append(f"best {_measured(result.best_trial.values)}")
+        parts.append(f"best {format_values(result.best_trial.values)}")
     if left is not None:
         parts.append(f"{format_seconds(max(0.0, left))} left")
     return ", ".join(parts)
-
-
-def _measured(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
