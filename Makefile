@@ -1,47 +1,51 @@
-# make test · test-browser · demo · lint · bench · pins · audit · compat · sanitize: each sets up
-# what it needs in .venv, on a fresh machine too. PINNED=1 installs the versions of requirements/ci.txt, by their hashes.
+# make test · test-browser · demo · lint · format · bench · pins · audit · compat · sanitize. Each target installs what
+# it needs into .venv, so it also works on a fresh machine. PINNED=1 installs the versions in requirements/ci.txt and
+# checks their hashes.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet
-SUDO := $(shell command -v sudo)
+SUDO := $(if $(shell command -v sudo),sudo -n)
 TORCH ?= torch==2.13.0
-# What other libraries' tests need, one by one: pyproject.toml
+# If not all extras can be installed together, they are installed one by one.
 EXTRAS := oracles browser gensim spacy sentence-transformers torch sklearn hub lm transformers wiki distributed
 CORPUS ?= $(error make bench needs CORPUS=tokenized-text DATA=folder [TEXT=raw-text], see benchmarks/README.md)
 DATA ?= $(error make bench needs DATA=folder, see benchmarks/README.md)
 TEXT ?= $(CORPUS)
-SOURCES := $(wildcard cpp/*/* src/posvec/*.py src/posvec/*.pyi src/posvec/*/* src/posvec/*/*/*) CMakeLists.txt pyproject.toml
+# Every file that is built or installed, at any depth. The folders are included because their time changes when a file
+# is removed.
+SOURCES := $(shell find cpp src CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
+CPP_SOURCES := $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard benchmarks/*.cpp)
 
 PINS := requirements/ci.txt
 
 .PHONY: test test-browser demo lint format bench pins audit compat sanitize clean
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# The explorer in a real browser; make test runs these too where there is one.
+# The tests of the explorer in a browser alone. They fail if there is no browser; make test skips them.
 test-browser: $(VENV)/.test
 	$(PIP) "posvec[browser]"
-	command -v chromium || command -v chromium-browser || command -v google-chrome || \
-		{ $(SUDO) apt-get update && $(SUDO) apt-get install -y --no-install-recommends chromium; } || \
-		$(BIN)/python -m playwright install --with-deps chromium
+	$(FIND_CHROMIUM) || $(INSTALL_CHROMIUM)
 	POSVEC_BROWSER=1 $(BIN)/python -m pytest tests/explorer/test_explorer_browser.py
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
+# lint-imports reads the sources and not the installed package.
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror cpp/*/* benchmarks/*.cpp
+	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES)
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*/* benchmarks/*.cpp
+	$(BIN)/clang-format -i $(CPP_SOURCES)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/startup.py
@@ -55,7 +59,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/formats.py
 
-# Newer versions of all that tests need. PyTorch and its packages for GPUs are left out: see TORCH below.
+# Pins the newest versions of everything that the tests and lint need, without PyTorch and its packages for GPUs, which
+# TORCH chooses.
 pins: $(BIN)/python
 	$(PIP) "uv>=0.5"
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --no-header \
@@ -63,17 +68,17 @@ pins: $(BIN)/python
 	awk '/^[^ ]/ {keep = !/^(torch|triton|nvidia-|cuda-)/} keep' $(PINS).all > $(PINS)
 	rm $(PINS).all
 
-# Known vulnerabilities of these versions; asks PyPI. Strict: what could not be asked about has not passed.
+# Looks up known vulnerabilities of the pinned versions on PyPI. --strict: a package that cannot be looked up is a failure.
 audit: $(BIN)/python
 	$(PIP) "pip-audit>=2.7"
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement $(PINS)
 
-# Every Python from 3.10 to 3.13 on this machine, with the oldest and the newest packages that posvec allows.
+# Tests every Python from 3.10 to 3.13 on this machine, with the oldest and the newest packages that posvec allows.
 compat: $(BIN)/python
 	$(PIP) "uv>=0.5"
 	$(BIN)/python reliability/compatibility.py
 
-# The tests on a kernel that watches every access: reliability/README.md
+# Runs the tests on kernels that are built with sanitizers: reliability/README.md
 sanitize: $(VENV)/.test
 	$(BIN)/python reliability/sanitize.py address -q
 	$(BIN)/python reliability/sanitize.py thread -q
@@ -81,16 +86,16 @@ sanitize: $(VENV)/.test
 clean:
 	rm -rf $(VENV) build
 
-# A stamp per set of packages; the package itself is installed again only when a source has changed. The extras of an
-# installed posvec are asked for by its name: a dot would build it once more.
+# One stamp file per set of packages. posvec is installed again only if a source has changed. Extras are installed with
+# "posvec[extra]" instead of ".[extra]", which would build the installed posvec again.
 $(VENV)/.base: $(SOURCES) | $(BIN)/python
 	$(if $(PINNED),$(PIP) --no-deps $(TORCH))
 	$(if $(PINNED),$(PIP) --no-deps --require-hashes --requirement $(PINS))
 	$(PIP) $(if $(PINNED),--no-deps --no-build-isolation) .
 	@touch $@
 
-# PyTorch first and alone: asked for by those that need it, it comes with several gigabytes for GPUs. Where there is no
-# such build, TORCH="torch --index-url https://download.pytorch.org/whl/cpu" gets one.
+# PyTorch is installed first, because as a dependency of the extras it comes with several gigabytes for GPUs. If the
+# package index has no build without them, use TORCH="torch --index-url https://download.pytorch.org/whl/cpu".
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) "posvec[test]"
 	$(PIP) $(TORCH) || true
@@ -98,7 +103,16 @@ $(VENV)/.test: $(VENV)/.base
 		$(PIP) "posvec[$$extra]" || echo "$$extra cannot be installed: its tests are skipped"; done
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.test
+# Chromium for the tests of the explorer, from the system's packages, or from playwright's server as the last resort.
+FIND_CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
+INSTALL_CHROMIUM = { $(SUDO) apt-get update && $(SUDO) apt-get install -y --no-install-recommends chromium; } || \
+	PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT=10000 $(BIN)/python -m playwright install chromium
+
+$(VENV)/.browser: | $(VENV)/.test
+	$(FIND_CHROMIUM) || $(INSTALL_CHROMIUM) || echo "Chromium cannot be installed: its tests are skipped"
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.base
 	$(PIP) "posvec[lint]"
 	@touch $@
 

@@ -27,7 +27,7 @@ _FEWEST_ROWS = 256
 def cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """The mean over all targets that count."""
     if torch.is_grad_enabled():
-        loss: Tensor = _CrossEntropy.apply(hidden, weight, bias, targets)  # type: ignore[no-untyped-call]
+        loss: Tensor = _CrossEntropy.apply(hidden, weight, bias, targets)
         return loss
     total = torch.zeros((), dtype=torch.float64, device=hidden.device)
     for rows in _blocks(len(hidden), len(weight)):

@@ -93,7 +93,7 @@ class Training:
                 hidden, (short, long) = self.network(block.inputs, block.extra, self.state)
             self.state = short.detach(), long.detach()
             loss = self.network.training_loss(hidden, block.targets)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             nn.utils.clip_grad_norm_(self._trained, self.config.clip)
             optimizer.step()
             self._count(loss.item(), block.tokens, time.monotonic() - began)
