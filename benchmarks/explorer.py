@@ -20,7 +20,7 @@ import uvicorn
 
 from posvec import Model
 from posvec.explorer.application import listen, server_settings
-from posvec.explorer.opened import OpenedModel, open_models
+from posvec.explorer.loaded_models import LoadedModel, load_models
 from reporting import RESULTS, commit, cpu
 
 
@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "explorer.md")
     arguments = parser.parse_args()
-    models = open_models({str(path): path for path in arguments.models})
-    warm = {name: warm_up(opened) for name, opened in models.items()}
+    models = load_models({str(path): path for path in arguments.models})
+    warm = {name: warm_up(loaded) for name, loaded in models.items()}
     with listen("127.0.0.1", 0) as listening:
         server = uvicorn.Server(server_settings(models))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -45,22 +45,22 @@ def main() -> None:
     print(arguments.output.read_text())
 
 
-def warm_up(opened: OpenedModel) -> float:
+def warm_up(loaded: LoadedModel) -> float:
     """Seconds of what the explorer does in the background before."""
     begin = time.perf_counter()
-    for step in opened.warm():
+    for step in loaded.warm_up_steps():
         step()
     return time.perf_counter() - begin
 
 
-def measure(models: dict[str, OpenedModel], port: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+def measure(models: dict[str, LoadedModel], port: int, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Milliseconds of each call of each model, asked in turn."""
     draw = random.Random(1)
     connection = http.client.HTTPConnection("127.0.0.1", port)
     times: dict[str, dict[str, list[float]]] = {name: {} for name in models}
     for turn in range(rounds + 1):
-        for name, opened in models.items():
-            for path, parameters in questions(opened.model, draw).items():
+        for name, loaded in models.items():
+            for path, parameters in questions(loaded.model, draw).items():
                 begin = time.perf_counter()
                 connection.request("GET", f"/api/{path}?{urlencode({'model': name, **parameters})}")
                 response = connection.getresponse()
@@ -86,22 +86,22 @@ def questions(model: Model, draw: random.Random) -> dict[str, dict[str, str]]:
         **(positional if model.config.model.positional_dim else {}),
         "word": {"word": a},
         "neighbors": {"word": a},
-        "similarity": {"one": a, "other": b},
+        "similarity": {"first": a, "second": b},
         "analogy": {"a": a, "b": b, "c": c},
         "map": {"word": a},
     }
 
 
 def report(
-    models: dict[str, OpenedModel], times: dict[str, dict[str, list[float]]], warm: dict[str, float], rounds: int
+    models: dict[str, LoadedModel], times: dict[str, dict[str, list[float]]], warm: dict[str, float], rounds: int
 ) -> str:
     parts = []
-    for name, opened in models.items():
+    for name, loaded in models.items():
         rows = "\n".join(
             f"| {path} | {statistics.median(each):.1f} | {statistics.quantiles(each, n=20)[-1]:.1f} |"
             for path, each in times[name].items()
         )
-        shape = repr(opened.model).strip("<>")
+        shape = repr(loaded.model).strip("<>")
         parts.append(f"""
 ## {shape[:1].upper()}{shape[1:]}
 

@@ -26,7 +26,7 @@ from posvec.subwords import build_rows
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from posvec.explorer.opened import OpenedModel
+    from posvec.explorer.loaded_models import LoadedModel
 
 # How long an example takes says more about what else the machine does than about posvec.
 hypothesis.settings.register_profile("posvec", deadline=None)
@@ -123,25 +123,25 @@ def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict
 
 
 @pytest.fixture(scope="session")
-def opened(explored: dict[str, Path]) -> dict[str, OpenedModel]:
-    """The same, as the explorer has them."""
-    from posvec.explorer.opened import open_models
+def loaded_models(explored: dict[str, Path]) -> dict[str, LoadedModel]:
+    """The same models, as the explorer loads them."""
+    from posvec.explorer.loaded_models import load_models
 
-    return open_models(explored)
+    return load_models(explored)
 
 
 @pytest.fixture(scope="session")
-def site(opened: dict[str, OpenedModel]) -> Iterator[str]:
-    """The address of a running explorer."""
+def site(loaded_models: dict[str, LoadedModel]) -> Iterator[str]:
+    """The URL of a running explorer."""
     import uvicorn
 
-    from posvec.explorer.application import address, listen, server_settings
+    from posvec.explorer.application import listen, page_url, server_settings
 
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(server_settings(opened))
+        server = uvicorn.Server(server_settings(loaded_models))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield address(listening, "127.0.0.1").rstrip("/")
+        yield page_url(listening, "127.0.0.1").rstrip("/")
         server.should_exit = True
         thread.join(20)
 

@@ -29,10 +29,10 @@ from starlette.testclient import TestClient
 
 from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
 from posvec.evaluation.compression import compress_model
-from posvec.explorer import evaluations, patience
-from posvec.explorer.application import address, listen, make_application
-from posvec.explorer.opened import OpenedModel, open_models, warming
-from posvec.explorer.security import MOST_BYTES, Guard, is_known_host
+from posvec.explorer import evaluations, timeouts
+from posvec.explorer.application import listen, make_application, page_url
+from posvec.explorer.loaded_models import LoadedModel, load_models, warming_up
+from posvec.explorer.security import MAX_BODY_BYTES, SecurityMiddleware, is_known_host
 from posvec.model import Model
 from posvec.system.threads import thread_count
 
@@ -42,13 +42,13 @@ PAIRS = "cat\tdog\t8\nman\tking\t6\nfruit\tking\t1\nqueen\twoman\t7\n"
 
 
 @pytest.fixture(scope="module")
-def model(opened: dict[str, OpenedModel]) -> Model:
-    return opened["constrained"].model
+def model(loaded_models: dict[str, LoadedModel]) -> Model:
+    return loaded_models["constrained"].model
 
 
 @pytest.fixture(scope="module")
-def client(opened: dict[str, OpenedModel]) -> TestClient:
-    return TestClient(make_application(opened), "http://127.0.0.1:8000")
+def client(loaded_models: dict[str, LoadedModel]) -> TestClient:
+    return TestClient(make_application(loaded_models), "http://127.0.0.1:8000")
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_words_are_answered_as_by_the_library(ask: Callable[..., Any], model: Mo
     vectors = model.vectors
     near = [{"word": word, "similarity": similarity} for word, similarity in vectors.most_similar("cat", topn=3)]
     assert ask("neighbors", word="cat", topn=3) == near
-    pair = ask("similarity", one="cat", other="dog")
+    pair = ask("similarity", first="cat", second="dog")
     assert pair["similarity"] == pytest.approx(vectors.similarity("cat", "dog"))
     assert pair["rank"] == vectors.rank("cat", "dog")
     for method, function in (("3cosadd", vectors.most_similar), ("3cosmul", vectors.most_similar_cosmul)):
@@ -118,8 +118,8 @@ def test_a_word_tells_what_it_is_made_of(ask: Callable[..., Any], model: Model) 
     assert not made["in_vocabulary"]
     assert made["count"] is None
     for answer in (known, made):
-        assert sum(part["share"] or 0 for part in answer["parts"]) == pytest.approx(1, abs=1e-5)
-    assert "<dog" in [part["text"] for part in made["parts"] if part["share"] is not None]
+        assert sum(part["fraction"] or 0 for part in answer["parts"]) == pytest.approx(1, abs=1e-5)
+    assert "<dog" in [part["text"] for part in made["parts"] if part["fraction"] is not None]
 
 
 def test_models_are_listed_and_described(client: TestClient, ask: Callable[..., Any], model: Model) -> None:
@@ -160,8 +160,8 @@ def test_models_without_positions_say_so(ask: Callable[..., Any]) -> None:
         ("neighbors", {"word": ""}, 422, "word: "),
         ("neighbors", {"word": "ÿ"}, 200, "no vector for 'ÿ'"),
         ("map", {"word": "cat", "topn": 1000}, 422, "topn: "),
-        ("neighbors", {"word": "cat", "model": "../subword"}, 404, "there is no model '../subword' here"),
-        ("model", {"model": "/etc/passwd"}, 404, "opened are constrained, subword"),
+        ("neighbors", {"word": "cat", "model": "../subword"}, 404, "there is no model '../subword'"),
+        ("model", {"model": "/etc/passwd"}, 404, "the loaded models are constrained, subword"),
         ("nothing", {}, 404, "Not Found"),
     ],
 )
@@ -358,21 +358,21 @@ def test_heads_without_an_end_are_not_listened_to(site: str, endless: str) -> No
             connection.sendall(f"{endless}{'x' * 50_000}".encode())
 
 
-def test_a_host_that_is_named_twice_is_no_name(opened: dict[str, OpenedModel]) -> None:
+def test_a_host_that_is_named_twice_is_no_name(loaded_models: dict[str, LoadedModel]) -> None:
     answers: list[Any] = []
 
     async def send(message: Any) -> None:
         answers.append(message)
 
     scope = {"type": "http", "path": "/gap", "headers": [(b"host", b"rebound.example"), (b"Host", b"127.0.0.1")]}
-    asyncio.run(make_application(opened)(scope, lambda: asyncio.sleep(0), send))  # type: ignore[arg-type, return-value]
+    asyncio.run(make_application(loaded_models)(scope, lambda: asyncio.sleep(0), send))  # type: ignore[arg-type, return-value]
     assert answers[0]["status"] == 421
 
 
 @pytest.fixture
-def impatient(site: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    for name in ("HEAD_SECONDS", "BODY_SECONDS", "READING_SECONDS"):
-        monkeypatch.setattr(patience, name, 0.3)
+def with_short_timeouts(site: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "RESPONSE_SECONDS"):
+        monkeypatch.setattr(timeouts, name, 0.3)
     return site
 
 
@@ -388,8 +388,8 @@ def impatient(site: str, monkeypatch: pytest.MonkeyPatch) -> str:
     ],
 )
 @pytest.mark.parametrize("drops", [False, True])
-def test_a_client_that_does_not_come_to_the_point_is_hung_up_on(impatient: str, begun: str, drops: bool) -> None:
-    with connect(impatient) as connection:
+def test_a_client_that_sends_too_slowly_is_disconnected(with_short_timeouts: str, begun: str, drops: bool) -> None:
+    with connect(with_short_timeouts) as connection:
         connection.sendall(begun.encode())
         connection.settimeout(0.05)
         began = time.monotonic()
@@ -404,14 +404,14 @@ def test_a_client_that_does_not_come_to_the_point_is_hung_up_on(impatient: str, 
                 with contextlib.suppress(ConnectionError):
                     connection.sendall(b"1\r\nm\r\n" if "chunked" in begun else b"x")
         assert 0.2 < time.monotonic() - began < 10
-    with urllib.request.urlopen(f"{impatient}/api/models", timeout=20) as answer:
+    with urllib.request.urlopen(f"{with_short_timeouts}/api/models", timeout=20) as answer:
         assert answer.status == 200
 
 
-def test_a_client_that_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     import uvicorn
 
-    monkeypatch.setattr(patience, "READING_SECONDS", 0.3)
+    monkeypatch.setattr(timeouts, "RESPONSE_SECONDS", 0.3)
 
     async def endless(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -420,7 +420,7 @@ def test_a_client_that_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPat
             if not server.server_state.connections:
                 return
 
-    server = uvicorn.Server(uvicorn.Config(endless, http=patience.Impatient, lifespan="off", log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(endless, http=timeouts.TimeoutProtocol, lifespan="off", log_level="error"))
     with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -437,13 +437,13 @@ def test_a_client_that_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPat
             thread.join(20)
 
 
-def test_clients_that_only_hold_connections_keep_nobody_out_for_long(impatient: str) -> None:
-    idle = [connect(impatient) for _ in range(220)]
+def test_clients_that_only_hold_connections_keep_nobody_out_for_long(with_short_timeouts: str) -> None:
+    idle = [connect(with_short_timeouts) for _ in range(220)]
     try:
         began = time.monotonic()
         while time.monotonic() < began + 20:
             with contextlib.suppress(urllib.error.HTTPError):  # 503 while there are too many
-                urllib.request.urlopen(f"{impatient}/api/models", timeout=20).close()
+                urllib.request.urlopen(f"{with_short_timeouts}/api/models", timeout=20).close()
                 break
         assert time.monotonic() - began < 10
     finally:
@@ -451,8 +451,8 @@ def test_clients_that_only_hold_connections_keep_nobody_out_for_long(impatient: 
             connection.close()
 
 
-def test_a_client_that_keeps_its_connection_is_not_hurried(impatient: str) -> None:
-    connection = http.client.HTTPConnection(impatient.removeprefix("http://"))
+def test_a_client_that_keeps_its_connection_is_not_hurried(with_short_timeouts: str) -> None:
+    connection = http.client.HTTPConnection(with_short_timeouts.removeprefix("http://"))
     for _ in range(3):
         connection.request("GET", "/api/models")
         held = connection.sock
@@ -531,10 +531,10 @@ def test_bad_files_are_named_in_one_sentence(client: TestClient, content: bytes,
 
 def test_large_files_are_refused_whether_their_length_is_told_or_not(client: TestClient) -> None:
     def parts() -> Iterator[bytes]:
-        for _ in range(MOST_BYTES // 2**20 + 1):
+        for _ in range(MAX_BODY_BYTES // 2**20 + 1):
             yield b"a b c d\n" * 2**17
 
-    for content in (b"x" * (MOST_BYTES + 1), parts()):
+    for content in (b"x" * (MAX_BODY_BYTES + 1), parts()):
         answer = client.post("/api/evaluation", params={"model": "constrained", "name": "a"}, content=content)
         assert answer.status_code == 413
         assert "16,777,216 bytes" in answer.json()["error"]
@@ -548,34 +548,34 @@ def test_an_abandoned_evaluation_ends_at_its_next_step(model: Model) -> None:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        running = evaluations.Evaluation(model, QUESTIONS.encode(), "a", "auto")
+        running = evaluations.EvaluationResponse(model, QUESTIONS.encode(), "a", "auto")
         await running({"type": "http"}, vanished, send)
 
     sent: list[Any] = []
-    with evaluations._one_at_a_time:
+    with evaluations.running_lock:
         asyncio.run(abandon())
     for thread in threading.enumerate():
         if thread.name == "posvec-explorer-evaluation":
             thread.join(10)
-    assert not evaluations._one_at_a_time.locked()
+    assert not evaluations.running_lock.locked()
     assert all(b"result" not in message.get("body", b"") for message in sent)
 
 
 def test_only_one_evaluation_is_waited_for_and_whoever_hangs_up_gives_way(site: str) -> None:
-    def begin() -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    def start() -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         connection = http.client.HTTPConnection(site.removeprefix("http://"))
         connection.request("POST", "/api/evaluation?model=constrained&name=a", QUESTIONS)
         return connection, connection.getresponse()
 
-    with evaluations._one_at_a_time:  # held: an evaluation whose next step takes long
-        connection, first = begin()
-        _, second = begin()
+    with evaluations.running_lock:  # held: an evaluation whose next step takes long
+        connection, first = start()
+        _, second = start()
         assert (first.status, second.status) == (200, 429)
-        assert "another evaluation is under way" in json.load(second)["error"]
+        assert "another evaluation is running" in json.load(second)["error"]
         first.close()
         connection.close()
         patience = time.monotonic() + 10
-        while (third := begin()[1]).status == 429 and time.monotonic() < patience:
+        while (third := start()[1]).status == 429 and time.monotonic() < patience:
             time.sleep(0.1)
         assert third.status == 200  # though the first has not ended
     assert json.loads(third.read().splitlines()[-1])["kind"] == "analogy"
@@ -605,19 +605,19 @@ def test_every_route_is_described(client: TestClient) -> None:
     assert len(document["paths"]) == 14
 
 
-def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, OpenedModel]) -> None:
+def test_every_answer_is_as_described_and_none_is_a_failure(loaded_models: dict[str, LoadedModel]) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
-    class Local(Guard):
+    class Local(SecurityMiddleware):
         """Schemathesis calls the application by a name of its own."""
 
-        def _refusal(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
-            return super()._refusal({**headers, "host": "127.0.0.1"}, path)
+        def check_request(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
+            return super().check_request({**headers, "host": "127.0.0.1"}, path)
 
     # Most strings mean nothing to a model: about half of the cases that are well formed get past its first look.
-    sense = {"word": "cat", "one": "dog", "other": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
+    sense = {"word": "cat", "first": "dog", "second": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
     bodies = [QUESTIONS, PAIRS]
     asked = collections.Counter[Any]()
 
@@ -637,7 +637,7 @@ def test_every_answer_is_as_described_and_none_is_a_failure(opened: dict[str, Op
 
     names = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = [getattr(schemathesis.checks, name) for name in names]
-    application = Local(make_application(opened).application, "127.0.0.1")
+    application = Local(make_application(loaded_models).application, "127.0.0.1")
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", application)
     for result in schema.get_all_operations():
         operation = result.ok()
@@ -692,13 +692,13 @@ def test_an_interrupt_ends_a_file_that_is_run_and_says_so(
     with urllib.request.urlopen(f"{where}api/evaluation?model=constrained&name=a", content, timeout=60) as answer:
         assert json.loads(answer.readline()) == {"progress": 0}
         process.send_signal(signal.SIGINT)
-        assert "the explorer was ended" in json.loads(answer.read().splitlines()[-1])["error"]
+        assert "the explorer was stopped" in json.loads(answer.read().splitlines()[-1])["error"]
     _, complaints = process.communicate(timeout=60)
     assert (process.returncode, complaints) == (0, b"")
 
 
 def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
-    opened: dict[str, OpenedModel], monkeypatch: pytest.MonkeyPatch
+    loaded_models: dict[str, LoadedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = threading.Thread.start
 
@@ -706,17 +706,17 @@ def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
         start(thread)
         raise KeyboardInterrupt
 
-    class Slow(OpenedModel):
-        def warm(self) -> Iterator[Callable[[], object]]:
+    class Slow(LoadedModel):
+        def warm_up_steps(self) -> Iterator[Callable[[], object]]:
             yield lambda: time.sleep(0.5)
             yield lambda: warmed.append(self.name)
 
     warmed: list[str] = []
-    slow = Slow("slow", opened["subword"].model)
+    slow = Slow("slow", loaded_models["subword"].model)
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), warming({"slow": slow}):
+    with pytest.raises(KeyboardInterrupt), warming_up({"slow": slow}):
         pass
-    assert "posvec-explorer-warm" not in [each.name for each in threading.enumerate()]
+    assert "posvec-explorer-warm-up" not in [each.name for each in threading.enumerate()]
     assert warmed == []
 
 
@@ -761,10 +761,10 @@ def test_without_its_libraries_the_command_names_the_extra(
 def test_addresses_can_be_followed() -> None:
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        assert address(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"
-        assert address(listening, "localhost") == f"http://localhost:{port}/"
+        assert page_url(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"
+        assert page_url(listening, "localhost") == f"http://localhost:{port}/"
     with listen("0.0.0.0", 0) as listening:
-        assert address(listening, "0.0.0.0").startswith("http://127.0.0.1:")
+        assert page_url(listening, "0.0.0.0").startswith("http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("vectors_only", [False, True])
@@ -772,13 +772,13 @@ def test_compressed_models_are_shown_like_any_other(
     explored: dict[str, Path], tmp_path: Path, vectors_only: bool
 ) -> None:
     compress_model(explored["constrained"], tmp_path / "small", "int8", vectors_only=vectors_only)
-    opened = open_models({"small": tmp_path / "small"})
-    for step in opened["small"].warm():
+    loaded_models = load_models({"small": tmp_path / "small"})
+    for step in loaded_models["small"].warm_up_steps():
         step()
-    client = TestClient(make_application(opened), "http://127.0.0.1:8000")
-    word = opened["small"].model.vocabulary.words[0]
+    client = TestClient(make_application(loaded_models), "http://127.0.0.1:8000")
+    word = loaded_models["small"].model.vocabulary.words[0]
     details = client.get("/api/model", params={"model": "small"}).json()
-    assert 0 < details["bytes"] < open_models(explored)["constrained"].model.input_vectors.nbytes
+    assert 0 < details["bytes"] < load_models(explored)["constrained"].model.input_vectors.nbytes
     assert client.get("/api/neighbors", params={"model": "small", "word": word}).status_code == 200
     answer = client.get("/api/masked", params={"model": "small", "sentence": f"{word} [MASK]"})
     assert answer.status_code == (400 if vectors_only else 200)

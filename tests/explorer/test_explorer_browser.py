@@ -21,7 +21,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect, sync_playwright
 
 from posvec.explorer import evaluations
-from posvec.explorer.opened import OpenedModel
+from posvec.explorer.loaded_models import LoadedModel
 
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n"
 PAIRS = "cat dog 8\nman king 6\nfruit king 1\nqueen woman 7\n"
@@ -108,21 +108,21 @@ def predictions(page: Any, model: str = "constrained") -> list[str]:
     return texts
 
 
-def predicted(opened: dict[str, OpenedModel], sentence: str, model: str = "constrained") -> list[str]:
-    return [each.word for each in opened[model].model.predict_masked(sentence, 10)]
+def predicted(loaded_models: dict[str, LoadedModel], sentence: str, model: str = "constrained") -> list[str]:
+    return [each.word for each in loaded_models[model].model.predict_masked(sentence, 10)]
 
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_each_view_loads_fits_and_is_accessible(
-    visit: Callable[..., Any], view: str, width: int, opened: dict[str, OpenedModel]
+    visit: Callable[..., Any], view: str, width: int, loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit(f"/{view}", width)
     assert page.locator("h1").count() == 1
     assert page.locator("nav [aria-current=page]").count() == 1
     assert page.locator(".problem").all_text_contents() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert [each.text_content() for each in page.locator(".models button").all()] == list(opened)
+    assert [each.text_content() for each in page.locator(".models button").all()] == list(loaded_models)
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -132,15 +132,15 @@ def test_each_view_loads_fits_and_is_accessible(
         assert [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious] == []
 
 
-def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]) -> None:
     page = visit("/gap")
-    assert predictions(page) == predicted(opened, "unlike dogs cats [MASK]")
-    assert predictions(page, "subword") == predicted(opened, "unlike dogs cats [MASK]", "subword")
+    assert predictions(page) == predicted(loaded_models, "unlike dogs cats [MASK]")
+    assert predictions(page, "subword") == predicted(loaded_models, "unlike dogs cats [MASK]", "subword")
     page.get_by_label("Sentence", exact=True).fill("fruit ___ like king")
     page.wait_for_url("**king**")
     settle(page)
     assert chips(page) == ["fruit", "[MASK]", "like", "king"]
-    assert predictions(page) == predicted(opened, "fruit [MASK] like king")
+    assert predictions(page) == predicted(loaded_models, "fruit [MASK] like king")
     third = predictions(page)[2]
     page.get_by_label("Predictions of constrained").get_by_role("button").nth(2).click()
     page.get_by_text(f"Why {third}?").first.wait_for()
@@ -149,12 +149,12 @@ def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], opened: dict[s
     assert [part in figure for part in ("fruit −1", "like +1", "king +2")] == [True, True, True]
     page.reload()
     settle(page)
-    assert predictions(page)[:10] == predicted(opened, "fruit [MASK] like king")
+    assert predictions(page)[:10] == predicted(loaded_models, "fruit [MASK] like king")
     assert page.get_by_text(f"Why {third}?").first.is_visible()
 
 
 def press(page: Any, pointer: str) -> Callable[[str, float, float], None]:
-    """A mouse, a pen or a finger: does "down", "move" or "up" at a place."""
+    """A mouse, a pen or a finger: does "down", "move" or "up" at a point."""
     devtools = page.context.new_cdp_session(page)
 
     def act(what: str, x: float, y: float) -> None:
@@ -172,7 +172,7 @@ def press(page: Any, pointer: str) -> Callable[[str, float, float], None]:
 
 @pytest.mark.parametrize(("pointer", "width"), [("mouse", 1280), ("pen", 1280), ("touch", 390)])
 def test_a_word_is_dragged_and_the_ranking_follows(
-    visit: Callable[..., Any], opened: dict[str, OpenedModel], pointer: str, width: int
+    visit: Callable[..., Any], loaded_models: dict[str, LoadedModel], pointer: str, width: int
 ) -> None:
     page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained", width, touch=pointer == "touch")
     page.evaluate("addEventListener('pointerdown', (event) => { window.pressedBy = event.pointerType; })")
@@ -187,7 +187,7 @@ def test_a_word_is_dragged_and_the_ranking_follows(
     act("up", x, place["y"] + 10)
     settle(page)
     assert chips(page) == ["unlike", "cats", "[MASK]", "dogs"]
-    assert predictions(page) == predicted(opened, "unlike cats [MASK] dogs")
+    assert predictions(page) == predicted(loaded_models, "unlike cats [MASK] dogs")
     assert address_of(page)[1]["sentence"] == ["unlike cats [MASK] dogs"]
     assert page.evaluate("scrollY") == 0  # a finger has moved the word, not the page
 
@@ -205,8 +205,8 @@ def test_a_drag_survives_the_answers_and_a_second_finger(visit: Callable[..., An
     held[0].continue_()
     page.locator(".chip.unused").wait_for()  # the answer is here
     page.unroute_all()
-    assert page.locator(".chip.dragged").count() == 1
-    page.locator(".chip.dragged").dispatch_event("pointerdown", {"isPrimary": False, "button": 0, "pointerId": 7})
+    assert page.locator(".chip.dragging").count() == 1
+    page.locator(".chip.dragging").dispatch_event("pointerdown", {"isPrimary": False, "button": 0, "pointerId": 7})
     act("up", place["x"] + place["width"] + 12, place["y"] + 10)
     assert chips(page) == ["ÿ", "cats", "king", "dogs", "[MASK]"]
     settle(page)
@@ -238,15 +238,15 @@ def test_words_that_do_not_count_are_struck_and_nothing_to_ask_is_said(visit: Ca
 
 
 def test_a_cluster_is_clicked_and_shows_its_words_and_sentences(
-    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+    visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit("/positions")
     page.get_by_text("has no positional features").wait_for()  # in the column of the subword model
-    name = opened["constrained"].clusters.names[0]
+    name = loaded_models["constrained"].clusters.names[0]
     page.get_by_role("button", name=name).click()
-    page.get_by_text(f"Words that speak through {name} features").wait_for()
+    page.get_by_text(f"Context words of the {name} cluster").wait_for()
     assert address_of(page)[1]["cluster"] == [name]
-    example = next(each for each in opened["constrained"].examples.examples if each.cluster == name)
+    example = next(each for each in loaded_models["constrained"].examples.examples if each.cluster == name)
     assert page.get_by_role("cell", name=example.masked_word, exact=True).count() >= 2
     page.get_by_role("table").get_by_role("link").first.click()
     settle(page)
@@ -254,27 +254,27 @@ def test_a_cluster_is_clicked_and_shows_its_words_and_sentences(
     assert path == "/gap"
     assert parameters == {"sentence": [example.sentences[0]], "word": [example.masked_word]}
     page.go_back()
-    page.get_by_text(f"Words that speak through {name} features").wait_for()
+    page.get_by_text(f"Context words of the {name} cluster").wait_for()
 
 
 def test_empty_places_are_words_that_can_be_moved_and_are_not_struck(
-    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+    visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit("/gap?sentence=cats [PAD] [MASK] ÿ&models=constrained")
     page.locator(".chip.unused").wait_for()
     assert page.locator(".chip.unused").all_text_contents() == ["ÿ"]
     assert chips(page) == ["cats", "·", "[MASK]", "ÿ"]
-    assert predictions(page) == predicted(opened, "cats [PAD] [MASK]")
-    page.get_by_role("button", name="an empty place").press("Delete")
+    assert predictions(page) == predicted(loaded_models, "cats [PAD] [MASK]")
+    page.get_by_role("button", name="an empty position").press("Delete")
     settle(page)
-    assert predictions(page) == predicted(opened, "cats [MASK]")
+    assert predictions(page) == predicted(loaded_models, "cats [MASK]")
 
 
 def test_values_of_a_figure_are_read_by_pointer_and_keys(
-    visit: Callable[..., Any], opened: dict[str, OpenedModel]
+    visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit("/positions?models=constrained")
-    importance = opened["constrained"].model.position_importance()
+    importance = loaded_models["constrained"].model.position_importance()
     chart = page.locator("figure svg").first
     chart.focus()
     page.keyboard.press("ArrowRight")
@@ -285,7 +285,9 @@ def test_values_of_a_figure_are_read_by_pointer_and_keys(
     assert page.locator("#tip").text_content().startswith("feature ")
 
 
-def test_values_of_a_figure_are_read_by_a_finger(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+def test_values_of_a_figure_are_shown_by_touch(
+    visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
+) -> None:
     page = visit("/positions?models=constrained", 390, touch=True)
     tip = page.locator("#tip")
     page.locator("svg image").tap(position={"x": 3, "y": 3})
@@ -314,18 +316,18 @@ def test_every_figure_and_list_is_taken_along(visit: Callable[..., Any], tmp_pat
     assert taken["svg"] == taken["png"] == figures <= taken["csv"]
 
 
-def test_words_are_asked_for(visit: Callable[..., Any], opened: dict[str, OpenedModel]) -> None:
+def test_words_are_asked_for(visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]) -> None:
     page = visit("/words?models=constrained")
-    vectors = opened["constrained"].model.vectors
+    vectors = loaded_models["constrained"].model.vectors
     page.get_by_label("Word", exact=True).fill("Dogscats")
     page.get_by_text("dogscats is not in the vocabulary").wait_for()
     assert page.locator(".parts li").count() > 5
     near = page.get_by_label("Neighbours of dogscats").get_by_role("link").all_text_contents()
     assert near == [each.word for each in vectors.most_similar("dogscats", topn=12)]
     assert page.get_by_text(f"{vectors.similarity('cat', 'dog'):.3f}".replace("-", "−")).is_visible()
-    page.get_by_label("One").fill("king")
-    page.get_by_text("dog is neighbour number").filter(has_text="of king").wait_for()
-    assert address_of(page)[1]["one"] == ["king"]
+    page.get_by_label("First word").fill("king")
+    page.get_by_text("dog has rank").filter(has_text="among the neighbours of king").wait_for()
+    assert address_of(page)[1]["first"] == ["king"]
     page.get_by_label("Word", exact=True).fill("ÿ")
     page.get_by_role("alert").wait_for()
     assert "there is no vector for 'ÿ'" in page.get_by_role("alert").text_content()
@@ -402,7 +404,7 @@ def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> Non
 
 def test_a_page_that_is_closed_while_a_file_is_run_gives_way(visit: Callable[..., Any]) -> None:
     page, other = visit("/model?models=constrained"), visit("/model?models=constrained")
-    with evaluations._one_at_a_time:  # held: an evaluation whose next step takes long
+    with evaluations.running_lock:  # held: an evaluation whose next step takes long
         with page.expect_response("**/api/evaluation?**"):
             drop(page, "animals.txt", QUESTIONS)
         page.close()
@@ -416,11 +418,11 @@ def test_a_page_that_is_closed_while_a_file_is_run_gives_way(visit: Callable[...
 def test_a_server_that_is_gone_is_told(visit: Callable[..., Any], complaints: list[str]) -> None:
     page = visit("/words?models=constrained")
     page.route("**/api/**", lambda route: route.fulfill(status=404, body="{}"))
-    page.get_by_label("One").fill("man")
-    expect(page.get_by_role("alert")).to_have_text("The explorer answered with status 404.")
+    page.get_by_label("First word").fill("man")
+    expect(page.get_by_role("alert")).to_have_text("The explorer responded with status 404.")
     page.unroute("**/api/**")
     page.context.set_offline(True)
-    page.get_by_label("One").fill("woman")
+    page.get_by_label("First word").fill("woman")
     expect(page.get_by_role("alert")).to_contain_text("Is posvec explore still running?")
     assert [each for each in complaints if not each.startswith("Failed to load resource")] == []
     complaints.clear()

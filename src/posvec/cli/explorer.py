@@ -24,15 +24,15 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
     """
     for module in ("fastapi", "uvicorn", "sklearn"):
         require_extra(module, "explorer")
-    from posvec.explorer import application, opened, security
+    from posvec.explorer import application, loaded_models, security
 
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; name each once")
-    loaded = opened.open_models(named_models(models))
+    loaded = loaded_models.load_models(named_models(models))
     with application.listen(host, port) as listening, suppress(KeyboardInterrupt):  # however early it comes
-        where = application.address(listening, host)
+        where = application.page_url(listening, host)
         click.echo(f"Exploring {', '.join(loaded)} at {where} (Ctrl-C ends it)")
-        if not security.is_local(host):
+        if not security.is_loopback(host):
             click.echo(
                 f"Warning: everyone who reaches {host} over the network can use these models; leave out --host "
                 "to keep them to this machine",
@@ -40,7 +40,7 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
             )
         if not no_browser:
             click.launch(where)
-        with opened.warming(loaded):
+        with loaded_models.warming_up(loaded):
             application.serve(loaded, listening, host)
 
 

@@ -1,1 +1,1 @@
-"""The explorer: a local page in the browser that shows what models have learnt."""
+"""The explorer: a local web page that shows what models have learnt."""

@@ -20,8 +20,8 @@ from posvec import __version__
 from posvec.errors import ConfigError, PosvecError, UnknownWordError
 from posvec.explorer import evaluations
 from posvec.explorer.api import router
-from posvec.explorer.opened import OpenedModel
-from posvec.explorer.security import Guard, is_local
+from posvec.explorer.loaded_models import LoadedModel
+from posvec.explorer.security import SecurityMiddleware, is_loopback
 from posvec.system.threads import thread_count
 
 if TYPE_CHECKING:
@@ -31,59 +31,142 @@ VIEWS = ("gap", "positions", "words", "model")
 _STATIC = str(files("posvec.explorer") / "static")
 
 
-def make_application(models: Mapping[str, OpenedModel], host: str = "127.0.0.1") -> Guard:
-    """The page and its API over these models, for a server that listens at ``host``."""
+def make_application(models: Mapping[str, LoadedModel], host: str = "127.0.0.1") -> SecurityMiddleware:
+    """Create the ASGI application of the page and its API.
+
+    Parameters
+    ----------
+    models
+        The models by their names.
+    host
+        The address that the server will listen at.
+
+    Returns
+    -------
+    SecurityMiddleware
+        The application, behind the checks of its requests.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from starlette.testclient import TestClient
+    >>> from posvec.explorer.application import make_application
+    >>> from posvec.explorer.loaded_models import load_models
+    >>> application = make_application(load_models({"animals": Path("model")}))
+    >>> client = TestClient(application, "http://127.0.0.1")
+    >>> client.get("/api/models").json()[0]["kind"]
+    'constrained'
+    """
     application = FastAPI(
         title="posvec explorer",
         version=__version__,
         description="What the models opened by `posvec explore` have learnt.",
         openapi_url="/api/openapi.json",
-        docs_url=None,  # these pages load scripts from elsewhere
+        docs_url=None,  # FastAPI's pages of documentation load scripts from other sites
         redoc_url=None,
-        lifespan=_in_turn,
+        lifespan=_limit_threads,
     )
     application.state.models = dict(models)
     application.include_router(router)
     application.mount("/static", StaticFiles(directory=_STATIC))
     application.add_api_route("/", lambda: RedirectResponse(VIEWS[0]), include_in_schema=False)
-    for view in VIEWS:  # the page finds out from its address which view to show
+    for view in VIEWS:  # one page for all views: its script reads the view from the address
         application.add_api_route(f"/{view}", lambda: FileResponse(f"{_STATIC}/index.html"), include_in_schema=False)
-    application.add_exception_handler(PosvecError, _cannot)
-    application.add_exception_handler(RequestValidationError, _invalid)
-    application.add_exception_handler(HTTPException, _refused)
-    return Guard(application, host)
+    application.add_exception_handler(PosvecError, _answer_posvec_error)
+    application.add_exception_handler(RequestValidationError, _answer_validation_error)
+    application.add_exception_handler(HTTPException, _answer_http_error)
+    return SecurityMiddleware(application, host)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at an address; port 0 takes a free one."""
+    """Open a listening socket.
+
+    Parameters
+    ----------
+    host
+        The host name or address.
+    port
+        The port; 0 chooses a free one.
+
+    Returns
+    -------
+    socket.socket
+        The socket.
+
+    Raises
+    ------
+    ConfigError
+        If the host is unknown or the port is in use.
+
+    Examples
+    --------
+    >>> from posvec.explorer.application import listen
+    >>> with listen("127.0.0.1", 0) as listening:
+    ...     listening.getsockname()[0]
+    '127.0.0.1'
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot listen at {host}, port {port}: {reason}; choose another --port or --host") from error
-    # asyncio does so for sockets that it opens itself: else an answer waits 40 ms for the receipt of its headers.
+    # asyncio sets TCP_NODELAY only on sockets that it opens itself. Without it a response is delayed by 40 ms, until
+    # the client has acknowledged its headers.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
-def address(listening: socket.socket, host: str) -> str:
-    """Where a browser of this machine finds the page."""
-    name = host if is_local(host) else listening.getsockname()[0]
+def page_url(listening: socket.socket, host: str) -> str:
+    """Return the URL at which a browser on this machine finds the page.
+
+    Parameters
+    ----------
+    listening
+        The listening socket.
+    host
+        The host name or address that it was opened with.
+
+    Returns
+    -------
+    str
+        The URL.
+
+    Examples
+    --------
+    >>> from posvec.explorer.application import listen, page_url
+    >>> with listen("0.0.0.0", 0) as listening:
+    ...     page_url(listening, "0.0.0.0")
+    'http://127.0.0.1:.../'
+    """
+    name = host if is_loopback(host) else listening.getsockname()[0]
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     port = listening.getsockname()[1]
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
-def server_settings(models: Mapping[str, OpenedModel], host: str = "127.0.0.1") -> uvicorn.Config:
-    """Of the server: how long, how much and how many at once."""
+def server_settings(models: Mapping[str, LoadedModel], host: str = "127.0.0.1") -> uvicorn.Config:
+    """Return the configuration of the server: its application, timeouts and limits.
+
+    Parameters
+    ----------
+    models
+        The models by their names.
+    host
+        The address that the server will listen at.
+
+    Returns
+    -------
+    uvicorn.Config
+        The configuration.
+    """
     import uvicorn
 
-    from posvec.explorer.patience import Impatient
+    from posvec.explorer.timeouts import TimeoutProtocol
 
     return uvicorn.Config(
         make_application(models, host),
-        http=Impatient,  # by h11, which takes headers of 16 kB at most, whatever other parsers there are
+        http=TimeoutProtocol,  # based on h11, which limits headers to 16 kB, whatever other parsers are installed
         ws="none",
         log_level="warning",
         access_log=False,
@@ -93,42 +176,58 @@ def server_settings(models: Mapping[str, OpenedModel], host: str = "127.0.0.1") 
     )
 
 
-def serve(models: Mapping[str, OpenedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
-    """Answer until interrupted (Ctrl-C): ends in good order, then raises KeyboardInterrupt."""
+def serve(models: Mapping[str, LoadedModel], listening: socket.socket, host: str = "127.0.0.1") -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    models
+        The models by their names.
+    listening
+        The listening socket.
+    host
+        The host name or address that it was opened with.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After an orderly shutdown.
+    """
     import uvicorn
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            evaluations.end()
-            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what the end cuts off is no failure
+            evaluations.cancel_latest()
+            # Requests that the shutdown interrupts are not errors to log.
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             await super().shutdown(sockets)
 
     try:
         Server(server_settings(models, host)).run(sockets=[listening])
     finally:
-        evaluations.join()
+        evaluations.join_latest()
 
 
 @asynccontextmanager
-async def _in_turn(application: FastAPI) -> AsyncGenerator[None, None]:
-    """As many requests are worked on at once as there are cores, others in the order in which they came.
+async def _limit_threads(application: FastAPI) -> AsyncGenerator[None, None]:
+    """Process as many requests at once as there are cores, and queue the others.
 
-    By default there are 40 at once: each takes several threads, which then wait for one another most of the time.
+    The default is 40 at once. Each request uses several threads itself, so that they would mostly wait for each other.
     """
     to_thread.current_default_thread_limiter().total_tokens = max(2, thread_count(0))
     yield
 
 
-def _cannot(request: Request, error: Any) -> JSONResponse:
-    # A word that a model does not know is no mistake in a question, and comes up at every letter that is typed.
+def _answer_posvec_error(request: Request, error: Any) -> JSONResponse:
+    # Status 200 for unknown words: they are no errors of the page, which asks again after every keystroke.
     return JSONResponse({"error": str(error)}, 200 if isinstance(error, UnknownWordError) else 400)
 
 
-def _refused(request: Request, error: Any) -> JSONResponse:
+def _answer_http_error(request: Request, error: Any) -> JSONResponse:
     return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
 
 
-def _invalid(request: Request, error: Any) -> JSONResponse:
+def _answer_validation_error(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"][1:]) or "the request"
     return JSONResponse({"error": f"{name}: {first['msg'][:1].lower()}{first['msg'][1:]}"}, 422)

@@ -1,4 +1,4 @@
-"""Evaluation of a file that was dropped on the page: progress as it comes, then the result, line by line."""
+"""Evaluation of a file that was dropped on the page: a stream of progress, then the result."""
 
 from __future__ import annotations
 
@@ -21,103 +21,143 @@ from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
-from posvec.explorer.security import MOST_BYTES, too_large
+from posvec.explorer.security import MAX_BODY_BYTES, body_too_large_message
 from posvec.model import Model
 from posvec.system.files import is_compressed
 
-_latest: Evaluation | None = None
-_one_at_a_time = threading.Lock()
+running_lock = threading.Lock()
+"""Held by the evaluation that is being computed."""
+
+_latest: EvaluationResponse | None = None
 
 
-class _Abandoned(Exception):
-    """Nobody waits for the result any more."""
+class _Cancelled(Exception):
+    """No client waits for the result."""
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request, as far as it is not too large."""
+    """Read the body of a request, up to its maximum size.
+
+    Parameters
+    ----------
+    request
+        The request.
+
+    Returns
+    -------
+    bytes
+        The body.
+
+    Raises
+    ------
+    HTTPException
+        With status 413 if the body is too large, 400 if the client disconnects before its end.
+    """
     content = bytearray()
     try:
         async for part in request.stream():
             content += part
-            if len(content) > MOST_BYTES:
-                raise HTTPException(413, too_large(MOST_BYTES))
+            if len(content) > MAX_BODY_BYTES:
+                raise HTTPException(413, body_too_large_message(MAX_BODY_BYTES))
     except ClientDisconnect:
-        raise HTTPException(400, "the file has not arrived as a whole; send it again") from None
+        raise HTTPException(400, "the file was not received completely; send it again") from None
     return bytes(content)
 
 
-class Evaluation(StreamingResponse):
-    """Lines of JSON: progress, then the result or what is wrong with the file.
+class EvaluationResponse(StreamingResponse):
+    """Evaluate a file in a thread and stream lines of JSON: progress, then the result or an error.
 
-    A second evaluation beside the one that somebody waits for is refused: each takes all cores. One whose client has
-    vanished does not count: it ends at its next step, which on a busy machine may take seconds, and the one that
-    comes after it begins then.
+    An evaluation uses all cores, so a second one is refused while a client waits for the first. An evaluation whose
+    client has disconnected does not count: it ends at its next step, which may take seconds on a busy machine, and the
+    new evaluation starts then.
+
+    Parameters
+    ----------
+    model
+        The model to evaluate.
+    content
+        The bytes of the file.
+    name
+        The name of the file, which error messages contain.
+    kind
+        ``analogy``, ``similarity``, or ``auto`` to detect the kind from the lines.
+
+    Raises
+    ------
+    HTTPException
+        With status 429 if a client waits for another evaluation.
     """
 
     def __init__(self, model: Model, content: bytes, name: str, kind: str) -> None:
         global _latest
-        self._over = threading.Event()
-        if _latest is not None and not _latest._over.is_set():
-            raise HTTPException(429, "another evaluation is under way; wait for its end")
+        self._finished = threading.Event()
+        if _latest is not None and not _latest.is_finished:
+            raise HTTPException(429, "another evaluation is running; wait until it has finished")
         _latest = self
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
-        super().__init__(self._told(), media_type="application/x-ndjson")
+        super().__init__(self._stream_lines(), media_type="application/x-ndjson")
         self.thread = threading.Thread(
-            target=self._work, args=(model, content, _file_name(name), kind), name="posvec-explorer-evaluation"
+            target=self._run, args=(model, content, _safe_file_name(name), kind), name="posvec-explorer-evaluation"
         )
         self.thread.start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the lines until the result is sent or the client disconnects."""
         try:
-            await super().__call__(scope, receive, send)  # until the client vanishes, if it does
-        finally:  # here, not in _told, which is never entered if the client has vanished by now
-            self._over.set()
+            await super().__call__(scope, receive, send)
+        finally:  # not in _stream_lines, which is never entered if the client has already disconnected
+            self._finished.set()
 
-    def end(self) -> None:
-        """Tells who waits that there will be no result."""
-        self._over.set()
-        self._tell({"error": "the explorer was ended; start it and drop the file again"})
-        self._tell(None)
+    @property
+    def is_finished(self) -> bool:
+        """Whether no client waits for the result any more."""
+        return self._finished.is_set()
 
-    async def _told(self) -> AsyncGenerator[str, None]:
+    def cancel(self) -> None:
+        """Stop the evaluation at its next step and send an error to the client."""
+        self._finished.set()
+        self._send_line({"error": "the explorer was stopped; start it and drop the file again"})
+        self._send_line(None)
+
+    async def _stream_lines(self) -> AsyncGenerator[str, None]:
         while (line := await self._lines.get()) is not None:
             yield line
 
-    def _tell(self, line: dict[str, Any] | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the server has ended
+    def _send_line(self, line: dict[str, Any] | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the event loop is closed: the server has stopped
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None if line is None else f"{json.dumps(line)}\n")
 
-    def _progress(self, share: float) -> None:
-        if self._over.is_set():
-            raise _Abandoned
-        self._tell({"progress": share})
+    def _send_progress(self, fraction: float) -> None:
+        if self.is_finished:
+            raise _Cancelled
+        self._send_line({"progress": fraction})
 
-    def _work(self, model: Model, content: bytes, name: str, kind: str) -> None:
+    def _run(self, model: Model, content: bytes, name: str, kind: str) -> None:
         try:
-            with _one_at_a_time:
-                self._tell(_evaluate_content(model, content, name, kind, self._progress))
-        except _Abandoned:
+            with running_lock:
+                self._send_line(_evaluate_content(model, content, name, kind, self._send_progress))
+        except _Cancelled:
             pass
         finally:
-            self._over.set()
-            self._tell(None)
+            self._finished.set()
+            self._send_line(None)
 
 
-def end() -> None:
-    """The server is about to end."""
+def cancel_latest() -> None:
+    """Cancel the evaluation that is running, if any, because the server stops."""
     if _latest is not None:
-        _latest.end()
+        _latest.cancel()
 
 
-def join() -> None:
-    """Waits for the step that is under way: it uses threads, which Python takes away when it ends."""
+def join_latest() -> None:
+    """Wait for the thread of the latest evaluation: it uses thread pools, which Python shuts down at its exit."""
     if _latest is not None:
         _latest.thread.join()
 
 
-def _file_name(name: str) -> str:
-    """The name that a file had, without anything that could lead out of a folder or mean several files."""
+def _safe_file_name(name: str) -> str:
+    """A file name without path separators and wildcards."""
     return re.sub(r"[^\w.-]+", "_", name)[-60:].lstrip(".") or "file"
 
 
@@ -129,17 +169,17 @@ def _evaluate_content(model: Model, content: bytes, name: str, kind: str, progre
             path = Path(folder, name)
             path.write_bytes(content)
             try:
-                told = _evaluate(model, path, kind, progress)
+                answer = _evaluate_file(model, path, kind, progress)
             except PosvecError as error:
-                told = {"error": str(error)}
-            # Without the folder, which means nothing to the user.
-            without: dict[str, Any] = json.loads(json.dumps(told).replace(f"{folder}/", ""))
-            return without
+                answer = {"error": str(error)}
+            # The temporary folder means nothing to the user.
+            shortened: dict[str, Any] = json.loads(json.dumps(answer).replace(f"{folder}/", ""))
+            return shortened
     except OSError as error:
-        return {"error": f"the file cannot be kept while it is read: {error.strerror}; make room on the disk"}
+        return {"error": f"cannot write the file to a temporary folder: {error.strerror}; free some disk space"}
 
 
-def _evaluate(model: Model, path: Path, kind: str, progress: ProgressCallback) -> dict[str, Any]:
+def _evaluate_file(model: Model, path: Path, kind: str, progress: ProgressCallback) -> dict[str, Any]:
     progress(0.0)
     if is_compressed(path):
         raise PosvecError(f"{path} is compressed; unpack it first")

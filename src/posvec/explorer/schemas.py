@@ -1,4 +1,4 @@
-"""What the API answers with, where the library's own results do not say it all."""
+"""Responses of the API that are not results of the library themselves."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 from posvec.config import SETTINGS
 from posvec.evaluation.clusters import Cluster, Clusters
-from posvec.explorer.opened import OpenedModel
+from posvec.explorer.loaded_models import LoadedModel
 from posvec.query.neighbors import Neighbor
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a request was not answered: one sentence that names the thing and the remedy."""
+    """The reason why a request failed: one sentence that names the thing and the remedy."""
 
     error: str
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """The answer to a question about a word that the model does not know: one sentence that says so."""
+class UnknownWord:
+    """The response to a question about a word that the model does not know: one sentence that says so."""
 
     error: str
 
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """An opened model at a glance."""
+    """The name, kind and size of a model."""
 
     name: str
     kind: str
@@ -38,28 +38,48 @@ class ModelSummary:
     window: int
     subwords: bool
     tokenizer: str
-    predicts: bool
-    """Whether it can fill gaps: not if it was compressed to its word vectors alone."""
+    can_predict: bool
+    """Whether the model predicts masked words: false if it was compressed to its word vectors alone."""
 
     @staticmethod
-    def of(opened: OpenedModel) -> ModelSummary:
-        config = opened.model.config
+    def of(loaded: LoadedModel) -> ModelSummary:
+        """Summarize a model.
+
+        Parameters
+        ----------
+        loaded
+            The model.
+
+        Returns
+        -------
+        ModelSummary
+            Its name, kind and size.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> from posvec.explorer.loaded_models import LoadedModel
+        >>> from posvec.explorer.schemas import ModelSummary
+        >>> ModelSummary.of(LoadedModel("animals", posvec.load("model"))).kind
+        'constrained'
+        """
+        config = loaded.model.config
         return ModelSummary(
-            opened.name,
+            loaded.name,
             config.kind,
-            len(opened.model.vocabulary),
+            len(loaded.model.vocabulary),
             config.model.dim,
             config.model.positional_dim,
             config.model.window,
             config.subwords.subwords,
             config.text.tokenizer,
-            opened.model.has_outputs,
+            loaded.model.has_outputs,
         )
 
 
 @dataclass(frozen=True)
 class SettingValue:
-    """A setting of a model."""
+    """The value of a setting of a model, with its default and its help."""
 
     name: str
     value: str | int | float | bool | None
@@ -69,26 +89,38 @@ class SettingValue:
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """All about a model but its parameters."""
+    """Everything about a model except its parameters."""
 
     summary: ModelSummary
     ngram_rows: int
     bytes: int
-    """Of all parameters."""
+    """The size of all parameters."""
     settings: tuple[SettingValue, ...]
     report: dict[str, Any] | None
-    """What training said when it was over: losses, words and seconds of every epoch, and sums."""
+    """The training report: losses, words and seconds of every epoch, and totals."""
     interrupted: bool
 
     @staticmethod
-    def of(opened: OpenedModel) -> ModelDetails:
-        model = opened.model
+    def of(loaded: LoadedModel) -> ModelDetails:
+        """Describe a model.
+
+        Parameters
+        ----------
+        loaded
+            The model.
+
+        Returns
+        -------
+        ModelDetails
+            Its summary, sizes, settings and training report.
+        """
+        model = loaded.model
         settings = [
             SettingValue(each.name, getattr(getattr(model.config, each.group), each.name), each.default, each.help)
             for each in SETTINGS.values()
         ]
         return ModelDetails(
-            ModelSummary.of(opened),
+            ModelSummary.of(loaded),
             len(model.rows.bucket_ids),
             model.input_vectors.nbytes + model.output_vectors.nbytes + model.positional_vectors.nbytes,
             tuple(settings),
@@ -105,37 +137,62 @@ class PositionalFeatures:
     clusters: tuple[Cluster, ...]
     silhouette: float | None
     weights: list[list[float]]
-    """|d_p,j|: a list for each position, a number for each feature."""
+    """|d_p,j|: one list per position, one number per feature."""
 
     @staticmethod
-    def of(found: Clusters) -> PositionalFeatures:
-        weights = [[round(weight, 5) for weight in row] for row in found.weights.tolist()]
-        return PositionalFeatures(found.positions, found.clusters, found.silhouette, weights)
+    def of(clusters: Clusters) -> PositionalFeatures:
+        """Convert clusters of the library, with weights rounded to five decimals.
+
+        Parameters
+        ----------
+        clusters
+            The clusters of a model.
+
+        Returns
+        -------
+        PositionalFeatures
+            The same clusters and weights as lists.
+        """
+        weights = [[round(weight, 5) for weight in row] for row in clusters.weights.tolist()]
+        return PositionalFeatures(clusters.positions, clusters.clusters, clusters.silhouette, weights)
 
 
 @dataclass(frozen=True)
 class NearWord:
-    """A word and its similarity to what was asked for: a cosine, or the score of 3CosMul."""
+    """A word and its similarity to the query: a cosine, or the score of 3CosMul."""
 
     word: str
     similarity: float
 
     @staticmethod
-    def list_of(found: Sequence[Neighbor]) -> list[NearWord]:
-        return [NearWord(*each) for each in found]
+    def list_of(neighbors: Sequence[Neighbor]) -> list[NearWord]:
+        """Convert neighbours of the library.
+
+        Parameters
+        ----------
+        neighbors
+            The neighbours, nearest first.
+
+        Returns
+        -------
+        list of NearWord
+            The same words in the same order.
+        """
+        return [NearWord(*neighbor) for neighbor in neighbors]
 
 
 @dataclass(frozen=True)
 class WordPart:
-    """A word's own vector or an n-gram of it, and its share of the word's vector; none if the n-gram is unknown."""
+    """A word's own vector or one of its n-grams, and the fraction of the word's vector that it contributes."""
 
     text: str
-    share: float | None
+    fraction: float | None
+    """Null if the model has no vector for the n-gram."""
 
 
 @dataclass(frozen=True)
 class WordDetails:
-    """A word, how often it was read, and what its vector is made of."""
+    """A word, its count and frequency rank, and the parts of its vector."""
 
     word: str
     in_vocabulary: bool
@@ -145,20 +202,48 @@ class WordDetails:
     parts: list[WordPart]
 
     @staticmethod
-    def of(opened: OpenedModel, word: str) -> WordDetails:
-        vectors = opened.model.vectors
+    def of(loaded: LoadedModel, word: str) -> WordDetails:
+        """Describe a word.
+
+        Parameters
+        ----------
+        loaded
+            The model.
+        word
+            The word, in the vocabulary or not.
+
+        Returns
+        -------
+        WordDetails
+            Its count, rank and parts.
+
+        Raises
+        ------
+        UnknownWordError
+            If the model has no vector for the word.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> from posvec.explorer.loaded_models import LoadedModel
+        >>> from posvec.explorer.schemas import WordDetails
+        >>> details = WordDetails.of(LoadedModel("animals", posvec.load("model")), "cats")
+        >>> details.in_vocabulary, details.parts[0].text
+        (False, '<ca')
+        """
+        vectors = loaded.model.vectors
         parts = [WordPart(*part) for part in vectors.parts(word)]
-        place = vectors.key_to_index.get(word)
-        if place is None:
+        index = vectors.key_to_index.get(word)
+        if index is None:
             return WordDetails(word, False, None, None, parts)
-        return WordDetails(word, True, place + 1, int(vectors.vocabulary.counts[place]), parts)
+        return WordDetails(word, True, index + 1, int(vectors.vocabulary.counts[index]), parts)
 
 
 @dataclass(frozen=True)
 class PairSimilarity:
-    """Two words: the cosine of their vectors, and the place of the other among the neighbours of the one."""
+    """The cosine of two words, and the rank of the second among the neighbours of the first."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     similarity: float
     rank: int

@@ -1,11 +1,12 @@
-"""Who may ask, and how much: a page of another site must not read models through the browser of the one who runs this.
+"""Request checks: a page of another site must not read models through the browser of the user who runs the explorer.
 
-- Host: a name that an attacker controls can be made to point to 127.0.0.1 (DNS rebinding). Only names that this
-  server is known by are answered.
-- Origin and Sec-Fetch-Site: browsers say which site a request comes from. Others are refused; links to a page of the
-  explorer may be followed from anywhere.
-- Bodies have a limit. (One whose length is not told beforehand is counted where it is read, in ``evaluations.py``.)
-- Clients that take too long are hung up on, in ``patience.py``.
+- Host: DNS rebinding lets an attacker's host name point to 127.0.0.1. Requests are answered only under the names of
+  this server.
+- Origin and Sec-Fetch-Site: browsers send the site that a request comes from. Requests of other sites are refused,
+  except for links to the pages of the explorer.
+- Content-Length: bodies have a maximum size. (``evaluations.py`` counts the bytes of bodies sent without a length.)
+
+``timeouts.py`` closes the connections of clients that are too slow.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BODY_BYTES = 16 * 1024 * 1024
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -25,7 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 _HEADERS = {
-    # Nothing is loaded from elsewhere, nothing runs but the page's own modules, no other page frames this one.
+    # The page loads nothing from other sites, runs only its own modules, and is not framed by other pages.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -35,92 +36,179 @@ _HEADERS = {
 }
 
 
-class Guard:
-    """Wraps an ASGI application; ``host`` is the address that the server listens at."""
+class SecurityMiddleware:
+    """Refuse requests from other sites, under foreign host names or with bodies that are too large.
 
-    def __init__(self, application: Application, host: str, most_bytes: int = MOST_BYTES) -> None:
+    Parameters
+    ----------
+    application
+        The ASGI application that answers all other requests.
+    host
+        The address that the server listens at.
+    max_body_bytes
+        The largest body of a request.
+    """
+
+    def __init__(self, application: Application, host: str, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self.application = application
         self.host = host
-        self.most_bytes = most_bytes
+        self.max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI defines it."""
         if scope["type"] == "lifespan":
             return await self.application(scope, receive, send)
-        if scope["type"] != "http":  # there are no websockets here
+        if scope["type"] != "http":  # the explorer has no websockets
             return await send({"type": "websocket.close", "code": 1008})
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         hosts = [name for name, _ in scope["headers"] if name.lower() == b"host"]
-        if problem := self._refusal(headers if len(hosts) == 1 else {**headers, "host": ""}, scope["path"]):
-            return await _answer(_with_headers(send), *problem)
-        return await self.application(scope, receive, _with_headers(send))
+        if refusal := self.check_request(headers if len(hosts) == 1 else {**headers, "host": ""}, scope["path"]):
+            return await _send_error(_with_security_headers(send), *refusal)
+        return await self.application(scope, receive, _with_security_headers(send))
 
-    def _refusal(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
+    def check_request(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
+        """Decide from its headers whether to answer a request.
+
+        Parameters
+        ----------
+        headers
+            The headers by their names in lower case.
+        path
+            The path of the URL.
+
+        Returns
+        -------
+        tuple or None
+            The HTTP status and the error message of the refusal; None if the request is to be answered.
+
+        Examples
+        --------
+        >>> from posvec.explorer.security import SecurityMiddleware
+        >>> middleware = SecurityMiddleware(application=None, host="127.0.0.1")
+        >>> middleware.check_request({"host": "rebound.example"}, "/gap")
+        (421, "unknown host name 'rebound.example'; use the address that posvec explore printed")
+        >>> middleware.check_request({"host": "localhost:8000"}, "/gap")
+        """
         host = headers.get("host", "")
-        if not is_known_host(_hostname(host), self.host):
-            return 421, f"this server is not known as {host[:100]!r}; use the address that posvec explore printed"
+        if not is_known_host(_host_name(host), self.host):
+            return 421, f"unknown host name {host[:100]!r}; use the address that posvec explore printed"
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
-            return 403, f"requests from other pages are refused, and this one comes from {origin[:100]!r}"
-        followed = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api/")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not followed:
-            return 403, "requests from pages of other sites are refused; open the address of the explorer itself"
+            return 403, f"request from the page {origin[:100]!r} refused; open the address of the explorer itself"
+        is_link = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api/")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
+            return 403, "request from a page of another site refused; open the address of the explorer itself"
         length = headers.get("content-length", "0")
-        # Not int of hundreds of digits, which Python refuses.
-        if not length.isdecimal() or len(length) > 18 or int(length) > self.most_bytes:
-            return 413, too_large(self.most_bytes)
+        # The number of digits comes first: int() raises an error for thousands of them.
+        if not length.isdecimal() or len(length) > 18 or int(length) > self.max_body_bytes:
+            return 413, body_too_large_message(self.max_body_bytes)
         return None
 
 
-def too_large(most_bytes: int) -> str:
-    return f"a file can have {most_bytes:,} bytes; send a smaller one"
+def body_too_large_message(max_bytes: int) -> str:
+    """Return the error message for a body that is too large.
 
+    Parameters
+    ----------
+    max_bytes
+        The largest size that is accepted.
 
-def is_known_host(name: str, listening: str) -> bool:
-    """Whether a server that listens at an address goes by this name.
+    Returns
+    -------
+    str
+        One sentence.
 
-    One that listens at all addresses, or at one in the network, is known by any address in digits, which no name
-    server can redirect, and by the name of the machine.
+    Examples
+    --------
+    >>> from posvec.explorer.security import body_too_large_message
+    >>> body_too_large_message(1000)
+    'the file has more than 1,000 bytes; send a smaller one'
     """
-    if name in ("localhost", listening.lower()):
+    return f"the file has more than {max_bytes:,} bytes; send a smaller one"
+
+
+def is_known_host(name: str, listening_host: str) -> bool:
+    """Return whether a host name belongs to the server.
+
+    A server that listens at a loopback address has the name localhost and all loopback addresses. One that listens at
+    all addresses, or at an address of the network, also has the name of the machine and any numeric address: a numeric
+    address cannot be redirected by a name server.
+
+    Parameters
+    ----------
+    name
+        The host name of a request, without its port.
+    listening_host
+        The address that the server listens at.
+
+    Returns
+    -------
+    bool
+        Whether to answer requests under this name.
+
+    Examples
+    --------
+    >>> from posvec.explorer.security import is_known_host
+    >>> is_known_host("10.0.0.1", "127.0.0.1"), is_known_host("10.0.0.1", "0.0.0.0")
+    (False, True)
+    """
+    if name in ("localhost", listening_host.lower()):
         return True
-    address = _address(name)
-    if is_local(listening):
+    address = _ip_address(name)
+    if is_loopback(listening_host):
         return address is not None and address.is_loopback
     return address is not None or name in (socket.gethostname().lower(), socket.getfqdn().lower())
 
 
-def is_local(host: str) -> bool:
-    """Whether nobody but this machine reaches an address."""
-    address = _address(host)
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    Parameters
+    ----------
+    host
+        A host name or a numeric address.
+
+    Returns
+    -------
+    bool
+        Whether it is localhost or a loopback address.
+
+    Examples
+    --------
+    >>> from posvec.explorer.security import is_loopback
+    >>> is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, False)
+    """
+    address = _ip_address(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _ip_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(name)
     except ValueError:
         return None
 
 
-def _hostname(host: str) -> str:
-    """The name in a Host header, without its port; empty if there is none, or more than a name and a port."""
+def _host_name(host: str) -> str:
+    """The name in a Host header without its port; empty if the header has anything but a name and a port."""
     try:
         return (urlsplit(f"//{host}").hostname or "") if not set(host) & set("@/?#\\") else ""
     except ValueError:
         return ""
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+def _with_security_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             extra = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
             message = {**message, "headers": [*message.get("headers", ()), *extra]}
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
-async def _answer(send: Send, status: int, sentence: str) -> None:
+async def _send_error(send: Send, status: int, sentence: str) -> None:
     body = json.dumps({"error": sentence}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -1,26 +1,28 @@
-// Questions to the server; answers are remembered while the page is open.
+// Requests to the server; responses are cached while the page is open.
 
+/** An error whose message is written for the user. */
 export class Problem extends Error {}
 
-const remembered = new Map();
+const cache = new Map();
+const CACHE_SIZE = 500;
 
-/** The answer to GET /api/<path>; rejects with a Problem whose message can be shown as it is. */
+/** The response to GET /api/<path>; rejects with a Problem. */
 export function ask(path, parameters = {}) {
   const address = `/api/${path}?${query(parameters)}`;
-  if (!remembered.has(address)) {
+  if (!cache.has(address)) {
     const answer = get(address);
-    answer.catch(() => remembered.delete(address)); // may be asked again
-    remembered.set(address, answer);
-    if (remembered.size > 500) remembered.delete(remembered.keys().next().value);
+    answer.catch(() => cache.delete(address)); // errors are not cached
+    cache.set(address, answer);
+    if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
   }
-  return remembered.get(address);
+  return cache.get(address);
 }
 
-/** Sends a file to be evaluated; `progress` hears the share done, the result comes at the end. */
+/** Sends a file for evaluation and returns the result; calls `progress` with the fraction done. */
 export async function evaluate(model, file, kind, progress, signal) {
   const address = `/api/evaluation?${query({ model, kind, name: file.name.slice(0, 200) })}`;
   const options = { method: "POST", body: file, headers: { "Content-Type": "text/plain" }, signal };
-  const response = await reach(address, options);
+  const response = await request(address, options);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let last = null;
   for (let rest = "", part; !(part = await reader.read()).done; ) {
@@ -36,27 +38,27 @@ export async function evaluate(model, file, kind, progress, signal) {
   return last;
 }
 
-/** Parameters as they stand in an address: lists repeat their name, what is empty is left out. */
+/** URL parameters: the name of a list is repeated for each value, empty values are omitted. */
 export function query(parameters) {
   const pairs = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
   return new URLSearchParams(pairs.filter(([, value]) => value !== null && value !== undefined && value !== ""));
 }
 
 async function get(address) {
-  const told = await (await reach(address)).json();
-  if (told.error) throw new Problem(told.error); // a word that the model does not know
-  return told;
+  const answer = await (await request(address)).json();
+  if (answer.error) throw new Problem(answer.error); // the model does not know the word
+  return answer;
 }
 
-async function reach(address, options) {
+async function request(address, options) {
   let response;
   try {
     response = await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("The explorer does not answer. Is posvec explore still running?");
+    throw new Problem("The explorer does not respond. Is posvec explore still running?");
   }
   if (response.ok) return response;
-  const told = await response.json().catch(() => ({}));
-  throw new Problem(told.error ?? `The explorer answered with status ${response.status}.`);
+  const answer = await response.json().catch(() => ({}));
+  throw new Problem(answer.error ?? `The explorer responded with status ${response.status}.`);
 }

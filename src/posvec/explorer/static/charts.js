@@ -1,29 +1,29 @@
-// Drawings in SVG. Each takes its data and a width, and returns an element as wide.
+// Charts in SVG. Each function takes data and a width, and returns an element of this width.
 
 import { number, signed, svg } from "./dom.js";
-import { hideTip, pointed, showTip, tipped } from "./tip.js";
+import { hideTip, onPointer, showTip, withTip } from "./tip.js";
 
-const text = (x, y, said, attributes = {}) => svg("text", { x, y, ...attributes }, said);
+const text = (x, y, content, attributes = {}) => svg("text", { x, y, ...attributes }, content);
 const canvas = (width, height, label, ...children) =>
   svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
 
-/** Bars to both sides of zero, one for each of `items`: {name, place, value}; also a sum below them. */
+/** Bars to both sides of zero, one per item {name, position, value}, with the sum below them. */
 export function divergingBars(items, sum, label, width) {
-  const row = 28, right = 62, places = 40;
-  const names = Math.min(width * 0.32, Math.max(50, ...items.map((item) => measured(item.name))));
-  const left = names + places;
+  const row = 28, right = 62, positionWidth = 40;
+  const names = Math.min(width * 0.32, Math.max(50, ...items.map((item) => textWidth(item.name))));
+  const left = names + positionWidth;
   const values = items.map((item) => item.value);
   const low = Math.min(0, ...values), high = Math.max(0, ...values, 1e-9);
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
-  const bars = items.map(({ name, place, value }, i) => {
+  const bars = items.map(({ name, position, value }, i) => {
     const y = i * row;
     const from = Math.min(x(0), x(value));
-    return tipped(svg("g", {},
-      text(names, y + 19, clipped(name, names), { class: "label end" }),
-      text(left - 12, y + 19, place, { class: "tick end" }),
+    return withTip(svg("g", {},
+      text(names, y + 19, truncated(name, names), { class: "label end" }),
+      text(left - 12, y + 19, position, { class: "tick end" }),
       svg("rect", { x: from, y: y + 6, width: Math.max(1, Math.abs(x(value) - x(0))), height: row - 12, rx: 2,
         class: value < 0 ? "s1" : "s0" }),
-      text(width, y + 19, number(value), { class: "value end" })), () => `${name} at ${place}\n${number(value)}`);
+      text(width, y + 19, number(value), { class: "value end" })), () => `${name} at ${position}\n${number(value)}`);
   });
   const bottom = items.length * row;
   return canvas(width, bottom + 30, label,
@@ -35,72 +35,72 @@ export function divergingBars(items, sum, label, width) {
 }
 
 /**
- * Lines over places that are numbers. `series`: {name, values, chosen?, choose?}; values may be null. A place 0 that is
- * not there, as between positions −1 and +1, stays a gap.
+ * A line chart over the numbers `xs`, with one line per series {name, values, selected?, select?}. Lines are interrupted
+ * at null values and where a whole number is missing from `xs`, as between the positions −1 and +1.
  */
-export function lines(places, series, label, width, { named = String, digits = 3, zero = true } = {}) {
+export function lines(xs, series, label, width, { format = String, digits = 3, zero = true } = {}) {
   const height = Math.round(Math.min(280, Math.max(190, width * 0.42))), left = 46, right = 12, top = 12, bottom = 30;
   const all = series.flatMap((each) => each.values).filter((value) => value !== null);
   const { ticks, decimals } = roundTicks(zero ? 0 : Math.min(...all), Math.max(...all));
   const [low, high] = [ticks[0], ticks.at(-1)];
-  const [first, last] = [places[0], places.at(-1)];
-  const x = (place) => (first === last ? (left + width - right) / 2
-    : left + ((place - first) / (last - first)) * (width - left - right));
+  const [first, last] = [xs[0], xs.at(-1)];
+  const x = (value) => (first === last ? (left + width - right) / 2
+    : left + ((value - first) / (last - first)) * (width - left - right));
   const y = (value) => height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
-  const paths = series.map(({ name, values, chosen, choose }, i) => {
-    let before = null;
-    const path = places.map((place, at) => {
-      if (values[at] === null) return (before = null) ?? "";
-      const go = before !== null && place - before <= 1 ? "L" : "M";
-      before = place;
-      return `${go}${x(place).toFixed(1)} ${y(values[at]).toFixed(1)}`;
+  const paths = series.map(({ name, values, selected, select }, i) => {
+    let previous = null;
+    const path = xs.map((value, at) => {
+      if (values[at] === null) return (previous = null) ?? "";
+      const command = previous !== null && value - previous <= 1 ? "L" : "M";
+      previous = value;
+      return `${command}${x(value).toFixed(1)} ${y(values[at]).toFixed(1)}`;
     }).join("");
-    const shape = `line s${i % 4}${chosen === false ? " receding" : ""}`;
-    const dots = places.map((place, at) => values[at] === null ? null
-      : svg("circle", { cx: x(place), cy: y(values[at]), r: places.length > 40 ? 1.5 : 2.5, class: `dot ${shape}` }));
-    const wide = choose ? svg("path", { d: path, class: "reach", onclick: () => choose(name) }) : null;
-    return svg("g", {}, svg("path", { d: path, class: shape }), ...dots.filter(Boolean), wide ?? "");
+    const shape = `line s${i % 4}${selected === false ? " faded" : ""}`;
+    const dots = xs.map((value, at) => values[at] === null ? null
+      : svg("circle", { cx: x(value), cy: y(values[at]), r: xs.length > 40 ? 1.5 : 2.5, class: `dot ${shape}` }));
+    const target = select ? svg("path", { d: path, class: "click-target", onclick: () => select(name) }) : null;
+    return svg("g", {}, svg("path", { d: path, class: shape }), ...dots.filter(Boolean), target ?? "");
   });
-  const step = Math.ceil(places.length / Math.max(2, (width - left) / 34));
-  const steps = places.filter((place) => place % step === 0 || step === 1);
+  const step = Math.ceil(xs.length / Math.max(2, (width - left) / 34));
+  const labelled = xs.filter((value) => value % step === 0 || step === 1);
   const guide = svg("line", { y1: top, y2: height - bottom, class: "guide", visibility: "hidden" });
-  const drawing = canvas(width, height, `${label} Arrow keys read out the values.`,
+  const drawing = canvas(width, height, `${label} Arrow keys show the values.`,
     ...ticks.map((tick) => svg("g", {},
       svg("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }),
       text(left - 8, y(tick) + 4, number(tick, decimals), { class: "tick end" }))),
-    ...steps.map((place) => text(x(place), height - 8, named(place), { class: "tick middle" })),
+    ...labelled.map((value) => text(x(value), height - 8, format(value), { class: "tick middle" })),
     guide, ...paths);
   drawing.setAttribute("tabindex", "0");
   let at = -1;
-  const read = (index, clientX, clientY) => {
+  const showValues = (index, clientX, clientY) => {
     at = index;
-    guide.setAttribute("x1", x(places[at]));
-    guide.setAttribute("x2", x(places[at]));
+    guide.setAttribute("x1", x(xs[at]));
+    guide.setAttribute("x2", x(xs[at]));
     guide.setAttribute("visibility", "visible");
     const values = series.filter((each) => each.values[at] !== null);
-    showTip([named(places[at]), ...values.map((each) => `${each.name} ${number(each.values[at], digits)}`)].join("\n"),
+    showTip([format(xs[at]), ...values.map((each) => `${each.name} ${number(each.values[at], digits)}`)].join("\n"),
       clientX, clientY);
   };
-  const forget = () => { guide.setAttribute("visibility", "hidden"); hideTip(); };
-  pointed(drawing, (event) => {
+  const hideValues = () => { guide.setAttribute("visibility", "hidden"); hideTip(); };
+  onPointer(drawing, (event) => {
     const inside = event.clientX - drawing.getBoundingClientRect().left;
-    const distances = places.map((place) => Math.abs(x(place) - inside));
-    read(distances.indexOf(Math.min(...distances)), event.clientX, event.clientY);
-  }, forget);
-  drawing.addEventListener("blur", forget);
+    const distances = xs.map((value) => Math.abs(x(value) - inside));
+    showValues(distances.indexOf(Math.min(...distances)), event.clientX, event.clientY);
+  }, hideValues);
+  drawing.addEventListener("blur", hideValues);
   drawing.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (event.key === "Escape") forget();
+    if (event.key === "Escape") hideValues();
     if (!by) return;
     event.preventDefault();
     const box = drawing.getBoundingClientRect();
-    const next = at < 0 ? 0 : Math.min(places.length - 1, Math.max(0, at + by));
-    read(next, box.left + x(places[next]), box.top + 40);
+    const next = at < 0 ? 0 : Math.min(xs.length - 1, Math.max(0, at + by));
+    showValues(next, box.left + x(xs[next]), box.top + 40);
   });
   return drawing;
 }
 
-/** |d| of every feature at every position: a pixel each, scaled up. Features of a cluster stand together. */
+/** A heat map of |d|, one column per feature, one row per position. The columns are ordered by cluster. */
 export function heatMap(positions, clusters, weights, label, width) {
   const left = 46, top = 26, columns = clusters.flatMap((cluster) => cluster.features);
   const cell = (width - left) / columns.length, row = Math.max(6, Math.min(14, (width - left) / positions.length));
@@ -109,10 +109,10 @@ export function heatMap(positions, clusters, weights, label, width) {
   const pixels = document.createElement("canvas");
   [pixels.width, pixels.height] = [columns.length, positions.length];
   const brush = pixels.getContext("2d");
-  const [ink, back] = ["--s0", "--back"].map(colour);
+  const [ink, back] = ["--s0", "--back"].map(cssColour);
   positions.forEach((_, i) => columns.forEach((feature, j) => {
-    const share = Math.sqrt(weights[i][feature] / high);
-    brush.fillStyle = `rgb(${ink.map((part, k) => Math.round(back[k] + share * (part - back[k]))).join()})`;
+    const intensity = Math.sqrt(weights[i][feature] / high);
+    brush.fillStyle = `rgb(${ink.map((part, k) => Math.round(back[k] + intensity * (part - back[k]))).join()})`;
     brush.fillRect(j, i, 1, 1);
   }));
   let begin = 0;
@@ -121,14 +121,14 @@ export function heatMap(positions, clusters, weights, label, width) {
     begin += cluster.features.length;
     return svg("g", {},
       svg("line", { x1: x + 1, x2: x + room - 1, y1: top - 6, y2: top - 6, class: "axis" }),
-      text(x + 2, top - 11, room > 34 ? clipped(cluster.name, room - 4, 11.5) : "", { class: "tick" }));
+      text(x + 2, top - 11, room > 34 ? truncated(cluster.name, room - 4, 11.5) : "", { class: "tick" }));
   });
   const step = Math.ceil(13 / row);
   const rows = positions.map((position, i) => Math.abs(position) % step === 0 || step === 1
     ? text(left - 8, top + (i + 0.5) * row + 4, signed(position), { class: "tick end" }) : "");
   const image = svg("image", { href: pixels.toDataURL(), x: left, y: top, width: width - left, height: height - top,
     preserveAspectRatio: "none", class: "pixels" });
-  tipped(image, (event) => {
+  withTip(image, (event) => {
     const box = image.getBoundingClientRect();
     const i = Math.floor(((event.clientY - box.top) / box.height) * positions.length);
     const j = Math.floor(((event.clientX - box.left) / box.width) * columns.length);
@@ -138,36 +138,36 @@ export function heatMap(positions, clusters, weights, label, width) {
   return canvas(width, height + 4, label, ...names, ...rows, image);
 }
 
-/** Words at their places in two dimensions; the first one is the one asked for. */
-export function wordMap(places, label, width, href) {
+/** A map of words {word, x, y, similarity} with a link each; the first word is the centre of the neighbourhood. */
+export function wordMap(words, label, width, href) {
   const height = Math.round(Math.max(300, width * 0.62)), margin = { x: Math.min(70, width / 6), y: 22 };
   const scale = (values, from, to) => {
     const low = Math.min(...values), span = Math.max(...values) - low || 1;
     return (value) => from + ((value - low) / span) * (to - from);
   };
-  const x = scale(places.map((each) => each.x), margin.x, width - margin.x);
-  const y = scale(places.map((each) => each.y), height - margin.y, margin.y);
-  const taken = places.map((each) => ({ left: x(each.x) - 3, right: x(each.x) + 3, top: y(each.y) - 3, bottom: y(each.y) + 3 }));
+  const x = scale(words.map((each) => each.x), margin.x, width - margin.x);
+  const y = scale(words.map((each) => each.y), height - margin.y, margin.y);
+  const taken = words.map((each) => ({ left: x(each.x) - 3, right: x(each.x) + 3, top: y(each.y) - 3, bottom: y(each.y) + 3 }));
   const free = (box) => box.left > 0 && box.right < width && taken.every((other) =>
     box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom);
-  const points = places.map((each, i) => {
-    const [px, py] = [x(each.x), y(each.y)], room = measured(each.word, 13, i === 0 ? 700 : 400);
+  const points = words.map((each, i) => {
+    const [px, py] = [x(each.x), y(each.y)], room = textWidth(each.word, 13, i === 0 ? 700 : 400);
     const spots = [[-room / 2, -8], [-room / 2, 18], [8, 4.5], [-8 - room, 4.5]].map(([dx, dy]) => (
       { left: px + dx, right: px + dx + room, top: py + dy - 11, bottom: py + dy + 3 }));
-    const spot = spots.find(free) ?? (i === 0 ? spots[0] : null); // labels of farther words give way
+    const spot = spots.find(free) ?? (i === 0 ? spots[0] : null); // without a free spot, only the first word keeps its label
     if (spot) taken.push(spot);
-    const point = svg("a", { href: href(each.word), class: i === 0 ? "asked" : "" },
+    const point = svg("a", { href: href(each.word), class: i === 0 ? "centre" : "" },
       svg("circle", { cx: px, cy: py, r: i === 0 ? 5 : 3.5, class: "s0 point" }),
       spot ? text(spot.left, spot.bottom - 3, each.word, { class: "label" }) : "");
     point.setAttribute("aria-label", each.word);
-    return tipped(point, () => `${each.word}\nsimilarity ${number(each.similarity)}`);
+    return withTip(point, () => `${each.word}\nsimilarity ${number(each.similarity)}`);
   });
   const drawing = canvas(width, height, label, ...points.reverse());
-  drawing.setAttribute("role", "group"); // its words are links
+  drawing.setAttribute("role", "group"); // not an image: it contains links
   return drawing;
 }
 
-/** Two to six round numbers that enclose all from `low` to `high`, and how many decimals they have. */
+/** Two to six round numbers that enclose `low` and `high`, and the number of their decimals. */
 function roundTicks(low, high) {
   const rough = Math.max(high - low, 1e-6) / 4, power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((each) => each * power >= rough);
@@ -178,23 +178,24 @@ function roundTicks(low, high) {
   };
 }
 
-const painter = document.createElement("canvas").getContext("2d");
+const context = document.createElement("canvas").getContext("2d"); // measures texts, parses colours
 
-/** How wide a text is drawn. */
-function measured(said, size = 13, weight = 400) {
-  painter.font = `${weight} ${size}px system-ui, sans-serif`;
-  return painter.measureText(said).width;
+/** The width of a text. */
+function textWidth(content, size = 13, weight = 400) {
+  context.font = `${weight} ${size}px system-ui, sans-serif`;
+  return context.measureText(content).width;
 }
 
-/** A text cut so that it fits. */
-function clipped(said, room, size) {
-  if (measured(said, size) <= room + 0.5) return said;
-  const letters = [...said];
-  while (letters.length > 1 && measured(`${letters.join("")}…`, size) > room) letters.pop();
+/** A text, truncated to fit a width. */
+function truncated(content, room, size) {
+  if (textWidth(content, size) <= room + 0.5) return content;
+  const letters = [...content];
+  while (letters.length > 1 && textWidth(`${letters.join("")}…`, size) > room) letters.pop();
   return `${letters.join("")}…`;
 }
 
-function colour(name) {
-  painter.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return painter.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+/** Red, green and blue of a CSS variable. */
+function cssColour(name) {
+  context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return context.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
 }

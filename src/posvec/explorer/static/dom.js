@@ -1,11 +1,13 @@
-// Elements of the page and of figures, made by a function call each.
+// Functions that create HTML and SVG elements, and formats of numbers.
 
+/** An HTML element. */
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
+/** An SVG element. */
 export const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-/** Runs `act` once nothing has asked for it again for a while. */
+/** A function that calls `act` when it has not been called again for some milliseconds. */
 export function debounced(act, milliseconds) {
   let timer;
   return (...values) => {
@@ -16,7 +18,7 @@ export function debounced(act, milliseconds) {
 
 export const number = (value, digits = 3) =>
   value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
-    .replace("-", "−").replace(/^−(?=[0.]+$)/, ""); // nothing is less than nothing
+    .replace("-", "−").replace(/^−(?=[0.]+$)/, ""); // no negative zero
 
 export const count = (value) => value.toLocaleString("en");
 
@@ -24,7 +26,7 @@ export const signed = (position) => (position > 0 ? `+${position}` : `−${-posi
 
 export const percent = (value, digits = 1) => `${number(100 * value, digits)} %`;
 
-/** A table; columns whose cells are numbers stand to the right. */
+/** A table; columns of numbers are right-aligned. */
 export function table(caption, columns, rows) {
   const right = columns.map((_, i) => rows.every((row) => !(row[i] instanceof Node) && /^[−+\d]|^$/.test(row[i] ?? "")));
   const cells = (tag, row) =>

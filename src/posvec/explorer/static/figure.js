@@ -1,35 +1,35 @@
-// A figure with its title and ways to take it along: SVG, PNG, CSV.
+// Figures with a title and buttons to download them as SVG, PNG and CSV.
 
 import { h, svg } from "./dom.js";
 
-const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
+const STYLE_PROPERTIES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
   "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "font-variant-numeric", "text-anchor",
   "dominant-baseline", "image-rendering"];
 
 /**
- * `draw(width)` makes the drawing, again whenever the width changes; `rows` are those of the CSV, names of columns
- * first. `of` is what the figure is of, where a page has several of one title.
+ * A figure. `draw(width)` returns the drawing and is called again when the width changes. `rows` are the lines of the
+ * CSV file, column names first. `of` is the name of the model where a page has several figures with the same title.
  */
 export function figure(title, draw, rows, { note = "", of = "" } = {}) {
-  const place = h("div", { class: "drawing" });
-  const whole = of ? `${title} of ${of}` : title;
-  const drawing = () => place.firstElementChild;
+  const container = h("div", { class: "drawing" });
+  const fullTitle = of ? `${title} of ${of}` : title;
+  const drawing = () => container.firstElementChild;
   let drawn = 0;
   new ResizeObserver(([{ contentRect }]) => {
     const width = Math.floor(contentRect.width);
-    if (width && width !== drawn) place.replaceChildren(draw((drawn = width)));
-  }).observe(place);
+    if (width && width !== drawn) container.replaceChildren(draw((drawn = width)));
+  }).observe(container);
   return h("figure", {},
     h("figcaption", {}, h("strong", {}, title),
       h("span", { class: "downloads" },
-        download(whole, "SVG", () => svgBlob(drawing())),
-        download(whole, "PNG", () => pngBlob(drawing())),
-        download(whole, "CSV", () => csvBlob(rows))),
+        download(fullTitle, "SVG", () => svgBlob(drawing())),
+        download(fullTitle, "PNG", () => pngBlob(drawing())),
+        download(fullTitle, "CSV", () => csvBlob(rows))),
       note ? h("span", { class: "note" }, note) : ""),
-    place);
+    container);
 }
 
-/** A heading over a list or a table of a model, which can be taken along too. */
+/** A heading of a list or a table of a model, with a button to download it as CSV. */
 export const titled = (title, of, note, rows) =>
   h("div", { class: "title" },
     h("h3", {}, title, note ? h("span", { class: "note" }, note) : ""),
@@ -47,13 +47,13 @@ function csvBlob(rows) {
   return new Blob([text, "\n"], { type: "text/csv" });
 }
 
-/** The drawing as it looks now, without the page's style sheet. */
+/** The drawing as an SVG file: computed styles become attributes, because the file has no style sheet. */
 function svgBlob(drawing) {
   const copy = drawing.cloneNode(true);
   const originals = [drawing, ...drawing.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((element, i) => {
     const style = getComputedStyle(originals[i]);
-    for (const property of KEPT) element.setAttribute(property, style.getPropertyValue(property));
+    for (const property of STYLE_PROPERTIES) element.setAttribute(property, style.getPropertyValue(property));
     element.removeAttribute("class");
   });
   const { width, height } = drawing.viewBox.baseVal;
@@ -73,7 +73,7 @@ async function pngBlob(drawing) {
   URL.revokeObjectURL(address);
   const canvas = h("canvas", { width: 2 * width, height: 2 * height });
   canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
-  return new Promise((made) => canvas.toBlob(made));
+  return new Promise((resolve) => canvas.toBlob(resolve));
 }
 
 function save(blob, name) {

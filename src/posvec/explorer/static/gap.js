@@ -1,59 +1,59 @@
-// Fill the gap: which words a model puts into a sentence, and why.
+// Fill the gap: predictions of the masked word of a sentence, and the contributions of its context words.
 
 import { Problem } from "./api.js";
 import { divergingBars } from "./charts.js";
 import { debounced, h, number, signed } from "./dom.js";
 import { figure, titled } from "./figure.js";
-import { askModel, empty, pair, sideBySide, vectorsAlone, wordBars } from "./parts.js";
+import { askModel, empty, pair, sideBySide, vectorsOnly, wordBars } from "./parts.js";
 import { MASK, PAD, parse, sentenceEditor } from "./sentence.js";
 
 export const title = "Fill the gap";
-export const lead = "Which words belong in a sentence, and which of its words say so?";
+export const lead = "Predictions of a masked word, and what each context word contributes to them.";
 
 const EXAMPLES = ["unlike dogs cats [MASK]", "unlike cats dogs [MASK]", "fruit flies like [MASK]"];
 
-export function show(main, models, parameters, keep) {
+export function show(main, models, parameters, setParameters) {
   let words = parse(parameters.get("sentence") ?? EXAMPLES[0]);
-  let asked = parameters.get("word"); // the prediction that is explained; none: the best one of each model
-  let earlier = new Map(); // model → word → rank before the last change of the sentence
+  let selected = parameters.get("word"); // the prediction that is explained; null: the best one of each model
+  let previousRanks = new Map(); // model → word → rank before the last change of the sentence
   const ranks = new Map();
-  let turn = 0;
+  let version = 0; // of the sentence and the selection
 
   const input = h("input", { id: "sentence", type: "text", maxlength: 2000, autocomplete: "off", spellcheck: "false" });
-  const typed = debounced(() => change(parse(input.value), false), 200);
-  input.addEventListener("input", typed);
+  const onInput = debounced(() => change(parse(input.value), false), 200);
+  input.addEventListener("input", onInput);
   const editor = sentenceEditor((now) => change(now));
   const results = h("div", { "aria-live": "polite" });
 
   main.append(
     h("div", { class: "field" }, h("label", { for: "sentence" }, "Sentence"), input),
     h("p", { class: "choices" }, "Try: ", EXAMPLES.map((each) =>
-      h("button", { type: "button", onclick: () => { asked = null; change(parse(each)); } }, each.replace(MASK, "___")))),
+      h("button", { type: "button", onclick: () => { selected = null; change(parse(each)); } }, each.replace(MASK, "___")))),
     editor.row,
-    h("p", { class: "hint" }, "Drag a word to another place. Click between words to put the gap there.",
+    h("p", { class: "hint" }, "Drag a word to another position. Click between words to move the gap there.",
       h("span", { class: "keys" }, " ", h("kbd", {}, "Shift"), " + ", h("kbd", {}, "←"), " ", h("kbd", {}, "→"),
-        " moves the word that has the focus.")),
+        " moves the focused word.")),
     results);
   change(words);
 
-  function change(now, retype = true) {
+  function change(now, updateInput = true) {
     words = now;
-    earlier = new Map(ranks);
+    previousRanks = new Map(ranks);
     const sentence = words.join(" ");
-    if (retype) input.value = sentence;
+    if (updateInput) input.value = sentence;
     editor.show(words);
     refresh();
   }
 
-  function choose(word) {
-    asked = word;
+  function select(word) {
+    selected = word;
     refresh();
     results.querySelector(".bars [aria-pressed=true]")?.focus();
   }
 
   function refresh() {
-    const now = ++turn, sentence = words.join(" ");
-    keep({ sentence, word: asked });
+    const current = ++version, sentence = words.join(" ");
+    setParameters({ sentence, word: selected });
     results.setAttribute("aria-busy", String(words.length > 1));
     if (words.length < 2) {
       results.replaceChildren(empty("Type some words around the gap."));
@@ -61,66 +61,66 @@ export function show(main, models, parameters, keep) {
     }
     const columns = models.map((model) => column(model, sentence));
     Promise.allSettled(columns).then((settled) => {
-      if (now !== turn) return; // the sentence has changed since
+      if (current !== version) return; // the sentence has changed in the meantime
       const used = settled.flatMap(({ value }) => value?.used ?? []);
       results.replaceChildren(sideBySide(models, async (model) => (await columns[models.indexOf(model)]).nodes));
       results.setAttribute("aria-busy", "false");
-      if (!models.some((model) => model.predicts)) return;
+      if (!models.some((model) => model.can_predict)) return;
       const letters = (word) => word.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-      editor.strike((word) => word !== MASK && word !== PAD && !letters(word).some((part) => used.includes(part)));
+      editor.markUnused((word) => word !== MASK && word !== PAD && !letters(word).some((part) => used.includes(part)));
     });
   }
 
   async function column(model, sentence) {
-    if (!model.predicts) return { used: [], nodes: [vectorsAlone("predictions")] };
-    const { predictions: [best] } = await predicted(model, sentence);
-    const chosen = best.find((each) => each.word === asked) ?? best[0];
-    const why = await askModel(model, "explanation", { sentence, word: chosen.word });
-    const before = earlier.get(model.name);
+    if (!model.can_predict) return { used: [], nodes: [vectorsOnly("predictions")] };
+    const { predictions: [best] } = await predict(model, sentence);
+    const explained = best.find((each) => each.word === selected) ?? best[0];
+    const explanation = await askModel(model, "explanation", { sentence, word: explained.word });
+    const previous = previousRanks.get(model.name);
     ranks.set(model.name, new Map(best.map((each) => [each.word, each.rank])));
     const list = wordBars(best.map(({ word, rank, score, probability }) => ({
-      control: h("button", { type: "button", "aria-pressed": word === chosen.word, onclick: () => choose(word) },
-        h("span", { class: "rank" }, rank), h("span", { class: "word" }, word), moved(before, word, rank)),
+      control: h("button", { type: "button", "aria-pressed": word === explained.word, onclick: () => select(word) },
+        h("span", { class: "rank" }, rank), h("span", { class: "word" }, word), rankChange(previous, word, rank)),
       value: score,
       digits: 2,
-      said: [likely(probability)],
+      columns: [formatProbability(probability)],
     })), `Predictions of ${model.name}`);
-    const rows = why.contributions.map((each) => [each.word, each.position, each.value]);
-    const items = why.contributions.map((each) => ({ name: each.word, place: signed(each.position), value: each.value }));
-    const label = `What context words contribute to ${chosen.word}: ` +
-      items.map((each) => `${each.name} ${each.place} ${number(each.value)}`).join(", ");
+    const rows = explanation.contributions.map((each) => [each.word, each.position, each.value]);
+    const items = explanation.contributions.map((each) => ({ name: each.word, position: signed(each.position), value: each.value }));
+    const label = `Contributions of context words to ${explained.word}: ` +
+      items.map((each) => `${each.name} ${each.position} ${number(each.value)}`).join(", ");
     return {
-      used: why.contributions.map((each) => each.word),
+      used: explanation.contributions.map((each) => each.word),
       nodes: [pair(
         [titled("Predictions", model.name, "score and probability", [["rank", "word", "score", "probability"],
           ...best.map((each) => [each.rank, each.word, each.score, each.probability])]),
-        asked && chosen.word !== asked ? h("p", { class: "hint" }, `This model does not know ${asked}.`) : "",
+        selected && explained.word !== selected ? h("p", { class: "hint" }, `This model does not know ${selected}.`) : "",
         list],
-        figure(`Why ${chosen.word}?`, (width) => divergingBars(items, why.score, label, width),
-          [["context word", "position", "contribution"], ...rows, ["score", "", why.score]],
-          { note: "what each context word, at its position, adds to the score", of: model.name }))],
+        figure(`Why ${explained.word}?`, (width) => divergingBars(items, explanation.score, label, width),
+          [["context word", "position", "contribution"], ...rows, ["score", "", explanation.score]],
+          { note: "what each context word, at its position, contributes to the score", of: model.name }))],
     };
   }
 
-  /** The best words, and the one asked for if the model knows it. */
-  async function predicted(model, sentence) {
+  /** The best words, and the selected word if the model knows it. */
+  async function predict(model, sentence) {
     const best = await askModel(model, "masked", { sentence, topn: 10 });
-    if (!asked || best.predictions[0].some((each) => each.word === asked)) return best;
-    return askModel(model, "masked", { sentence, topn: 10, word: asked }).catch((error) => {
+    if (!selected || best.predictions[0].some((each) => each.word === selected)) return best;
+    return askModel(model, "masked", { sentence, topn: 10, word: selected }).catch((error) => {
       if (error instanceof Problem) return best;
       throw error;
     });
   }
 }
 
-/** Probabilities are close to 1 for all words that fit. */
-const likely = (probability) => (probability > 0.9995 ? ">0.999" : number(probability));
+/** A probability with three decimals; those of good predictions are all close to 1. */
+const formatProbability = (probability) => (probability > 0.9995 ? ">0.999" : number(probability));
 
-/** How far a word has come since the sentence was changed. */
-function moved(before, word, rank) {
-  if (!before || !before.size) return "";
-  const was = before.get(word);
-  if (was === rank) return "";
-  const said = was === undefined ? "new" : was > rank ? `▲ ${was - rank}` : `▼ ${rank - was}`;
-  return h("span", { class: "moved" }, said);
+/** The change of a word's rank since the last change of the sentence. */
+function rankChange(previous, word, rank) {
+  if (!previous || !previous.size) return "";
+  const before = previous.get(word);
+  if (before === rank) return "";
+  const text = before === undefined ? "new" : before > rank ? `▲ ${before - rank}` : `▼ ${rank - before}`;
+  return h("span", { class: "rank-change" }, text);
 }

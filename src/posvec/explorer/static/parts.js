@@ -1,13 +1,15 @@
-// What several views show alike: states, columns of models, lists of words with bars.
+// Elements that several views share: messages, columns of models, lists of words with bars.
 
 import { ask } from "./api.js";
 import { h, number } from "./dom.js";
 
+/** An error message. */
 export const problem = (error) => h("p", { class: "problem", role: "alert" }, error.message);
 
+/** A message where there is nothing to show. */
 export const empty = (text) => h("p", { class: "empty" }, text);
 
-/** A column for each model; `fill(model)` returns the nodes of one, or a promise of them. `level` is of its heading. */
+/** A column per model; `fill(model)` returns its nodes or a promise of them. `level` is the level of its heading. */
 export function sideBySide(models, fill, level = "h2") {
   const columns = models.map((model) => {
     const column = h("section", { class: "column", "aria-label": model.name, "aria-busy": true });
@@ -23,28 +25,29 @@ export function sideBySide(models, fill, level = "h2") {
   return h("div", { class: "columns" }, columns);
 }
 
+/** The name and the kind of a model. */
 export const heading = (model, level) =>
   h(level, { class: "model" }, model.name, " ", model.kind === model.name ? "" : h("small", {}, model.kind));
 
-/** Said of a model that was compressed to its word vectors alone. */
-export const vectorsAlone = (what) => empty(`This model was compressed to its word vectors alone: it has no ${what}.`);
+/** The message for a model that was compressed to its word vectors alone. */
+export const vectorsOnly = (what) => empty(`This model was compressed to its word vectors alone: it has no ${what}.`);
 
-/** Two parts of a column, beside each other where there is room. */
-export const pair = (one, other) => h("div", { class: "pair" }, h("div", {}, one), h("div", {}, other));
+/** Two parts of a column, side by side where the column is wide enough. */
+export const pair = (left, right) => h("div", { class: "pair" }, h("div", {}, left), h("div", {}, right));
 
-/** Words with a value each, as a list of links or buttons with bars; `said` are further columns. */
+/** A list of links or buttons, each with a value and its bar; `columns` are further texts. */
 export function wordBars(items, label) {
   const highest = Math.max(...items.map((item) => item.value), 1e-9);
   return h("ol", { class: "bars", "aria-label": label },
-    items.map(({ control, value, digits = 3, said = [] }) => {
+    items.map(({ control, value, digits = 3, columns = [] }) => {
       const bar = h("span", { class: "bar", "aria-hidden": true });
-      bar.style.setProperty("--share", Math.max(0, value / highest));
-      return h("li", {}, control, bar, [number(value, digits), ...said].map((each) => h("span", { class: "number" }, each)));
+      bar.style.setProperty("--fraction", Math.max(0, value / highest));
+      return h("li", {}, control, bar, [number(value, digits), ...columns].map((each) => h("span", { class: "number" }, each)));
     }));
 }
 
-/** A word as the model's tokenizer would find it. */
-export const asRead = (model, word) => (model.tokenizer === "word" ? word.trim().toLowerCase() : word.trim());
+/** A word in the form that the model's tokenizer gives it. */
+export const normalize = (model, word) => (model.tokenizer === "word" ? word.trim().toLowerCase() : word.trim());
 
-/** The answer of one model. */
+/** The response for one model. */
 export const askModel = (model, path, parameters) => ask(path, { model: model.name, ...parameters });

@@ -1,20 +1,20 @@
-// A sentence of words that can be moved, with a gap that can be put between any two of them.
+// An editor of a sentence: its words can be moved, and the gap can be put between any two of them.
 
 import { h } from "./dom.js";
 
 export const MASK = "[MASK]";
-export const PAD = "[PAD]"; // holds a position
+export const PAD = "[PAD]"; // an empty position
 
-/** Words of what was typed: the first [MASK] or ___ is the gap, which else stands at the end. */
-export function parse(typed) {
-  const words = typed.replace(/\[MASK\]|_{2,}/gi, ` ${MASK} `).split(/\s+/).filter(Boolean);
+/** The words of a text. The first [MASK] or ___ is the gap; without one, the gap is at the end. */
+export function parse(text) {
+  const words = text.replace(/\[MASK\]|_{2,}/gi, ` ${MASK} `).split(/\s+/).filter(Boolean);
   const gap = words.indexOf(MASK);
   return gap < 0 ? [...words, MASK] : words.filter((word, i) => word !== MASK || i === gap);
 }
 
 /**
- * An element that shows words; `changed(words)` hears of every change. `show(words)` shows others; `strike(unused)`
- * strikes those that do not count and leaves all in place, as one may be under a finger.
+ * The element `row` shows words; `changed(words)` is called after every change. `show(words)` shows other words.
+ * `markUnused(isUnused)` strikes words through without replacing their elements, because one may be being dragged.
  */
 export function sentenceEditor(changed) {
   const row = h("div", { class: "sentence", role: "group", "aria-label": "The words of the sentence" });
@@ -38,7 +38,7 @@ export function sentenceEditor(changed) {
     if (words[at] !== MASK) change(words.toSpliced(at, 1), Math.max(0, at - 1));
   };
 
-  const onkey = (event, at) => {
+  const onKey = (event, at) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const to = at + by;
     if (event.key === "Delete" || event.key === "Backspace") remove(at);
@@ -50,16 +50,16 @@ export function sentenceEditor(changed) {
 
   const chip = (word, at) => {
     const isGap = word === MASK;
-    const { kind, said, shown } = { [MASK]: { kind: " gap", said: "the gap", shown: "" },
-      [PAD]: { kind: " pad", said: "an empty place", shown: "·" } }[word] ?? { kind: "", said: word, shown: word };
+    const { style, label, text } = { [MASK]: { style: " gap", label: "the gap", text: "" },
+      [PAD]: { style: " pad", label: "an empty position", text: "·" } }[word] ?? { style: "", label: word, text: word };
     const element = h("button", {
       type: "button",
-      class: `chip${kind}`,
-      "aria-label": said,
+      class: `chip${style}`,
+      "aria-label": label,
       "aria-description": "Shift and an arrow key move it" + (isGap ? "" : ", Delete removes it"),
-      onkeydown: (event) => onkey(event, at),
-    }, shown);
-    dragged(element, row, (slot) => move(at, slot > at ? slot - 1 : slot));
+      onkeydown: (event) => onKey(event, at),
+    }, text);
+    makeDraggable(element, row, (slot) => move(at, slot > at ? slot - 1 : slot));
     return element;
   };
 
@@ -73,49 +73,49 @@ export function sentenceEditor(changed) {
 
   const show = (now) => {
     words = now;
-    // A slot and the word after it stay together where lines break.
-    const places = words.map((word, at) => h("span", { class: "place" }, slot(at), chip(word, at)));
-    places.at(-1).append(slot(words.length));
-    row.replaceChildren(...places);
+    // A slot and the word after it share an element, so that no line breaks between them.
+    const elements = words.map((word, at) => h("span", { class: "word-and-slot" }, slot(at), chip(word, at)));
+    elements.at(-1).append(slot(words.length));
+    row.replaceChildren(...elements);
   };
 
-  const strike = (unused) => {
+  const markUnused = (isUnused) => {
     row.querySelectorAll(".chip").forEach((element, at) => {
-      const struck = unused(words[at]);
-      element.classList.toggle("unused", struck);
-      element.title = struck ? "not a context word here: the models have no vector for it, or it is too far from the gap" : "";
+      const unused = isUnused(words[at]);
+      element.classList.toggle("unused", unused);
+      element.title = unused ? "not a context word here: the models have no vector for it, or it is too far from the gap" : "";
     });
   };
-  return { row, show, strike };
+  return { row, show, markUnused };
 }
 
-/** Lets a chip be dragged by mouse, pen or finger to a slot of its row; `dropped` hears which. */
-function dragged(chip, row, dropped) {
-  let from = null, target = null;
+/** Makes a chip draggable by mouse, pen or finger to a slot of its row; calls `dropped` with the index of the slot. */
+function makeDraggable(chip, row, dropped) {
+  let start = null, target = null;
   const end = () => {
     row.querySelector(".target")?.classList.remove("target");
-    chip.classList.remove("dragged");
+    chip.classList.remove("dragging");
     chip.style.transform = "";
-    from = target = null;
+    start = target = null;
   };
   chip.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || !event.isPrimary) return; // not a second finger
-    from = { x: event.clientX, y: event.clientY };
-    chip.setPointerCapture(event.pointerId); // moves are heard wherever they go
+    start = { x: event.clientX, y: event.clientY };
+    chip.setPointerCapture(event.pointerId); // pointermove events outside the chip, too
   });
   chip.addEventListener("pointermove", (event) => {
-    if (!from) return;
-    const [x, y] = [event.clientX - from.x, event.clientY - from.y];
-    if (!chip.classList.contains("dragged")) {
-      if (Math.hypot(x, y) < 5) return; // a click that trembles
-      chip.classList.add("dragged");
+    if (!start) return;
+    const [x, y] = [event.clientX - start.x, event.clientY - start.y];
+    if (!chip.classList.contains("dragging")) {
+      if (Math.hypot(x, y) < 5) return; // a click, not a drag
+      chip.classList.add("dragging");
     }
     chip.style.transform = `translate(${x}px, ${y}px)`;
-    const away = (slot) => {
+    const distance = (slot) => {
       const box = slot.getBoundingClientRect();
       return Math.hypot(box.left + box.width / 2 - event.clientX, 3 * (box.top + box.height / 2 - event.clientY));
     };
-    const nearest = [...row.querySelectorAll(".slot")].reduce((one, other) => (away(other) < away(one) ? other : one));
+    const nearest = [...row.querySelectorAll(".slot")].reduce((best, other) => (distance(other) < distance(best) ? other : best));
     if (nearest === target) return;
     target?.classList.remove("target");
     target = nearest;

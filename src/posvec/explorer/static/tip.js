@@ -1,4 +1,4 @@
-// The one small box that shows a value beside the pointer, or beside what has the focus.
+// The tooltip: one box that shows a value beside the pointer or the focused element.
 
 const box = document.querySelector("#tip");
 
@@ -14,20 +14,20 @@ export function hideTip() {
   box.hidden = true;
 }
 
-addEventListener("pointerdown", hideTip, true); // before the element that is pressed shows its own
+addEventListener("pointerdown", hideTip, true); // capture: before the pressed element shows its own tooltip
 addEventListener("scroll", hideTip, { passive: true, capture: true });
 
-/** Calls `read(event)` while the pointer is over an element, then `forget()`; a finger need not stay there. */
-export function pointed(element, read, forget) {
-  for (const name of ["pointerdown", "pointermove"]) element.addEventListener(name, read);
-  element.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") forget(); });
+/** Calls `show(event)` while the pointer is over an element and `hide()` when it leaves, except for a finger. */
+export function onPointer(element, show, hide) {
+  for (const name of ["pointerdown", "pointermove"]) element.addEventListener(name, show);
+  element.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
 }
 
-/** Shows what `text(event)` says while the pointer is over an element. */
-export function tipped(element, text) {
-  pointed(element, (event) => {
-    const said = text(event);
-    if (said) showTip(said, event.clientX, event.clientY);
+/** Shows the tooltip `text(event)` while the pointer is over an element. */
+export function withTip(element, text) {
+  onPointer(element, (event) => {
+    const content = text(event);
+    if (content) showTip(content, event.clientX, event.clientY);
     else hideTip();
   }, hideTip);
   return element;
