@@ -26,7 +26,7 @@ def test_without_subwords_a_vector_is_the_word_s_row_itself():
     assert np.array_equal(words["dog"], words.input_vectors[2])
 
 
-def test_vectors_made_elsewhere_are_kept_in_their_order_and_uncopied():
+def test_from_table_keeps_the_order_and_does_not_copy():
     table = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
     words = WordVectors.from_table(["ox", "cat", "dog"], table, counts=[3, 9, 5])
     assert len(words) == 3
@@ -42,16 +42,16 @@ def test_vectors_made_elsewhere_are_kept_in_their_order_and_uncopied():
 @pytest.mark.parametrize(
     ("words", "table", "counts", "message"),
     [
-        (["a", "b"], np.zeros((3, 2), np.float32), None, r"2 words need an array of 2 rows.* shape \(3, 2\)"),
-        (["a", "b"], np.zeros(2, np.float32), None, r"2 words need an array of 2 rows.* shape \(2,\)"),
+        (["a", "b"], np.zeros((3, 2), np.float32), None, r"2 words need an array with 2 rows.* not shape \(3, 2\)"),
+        (["a", "b"], np.zeros(2, np.float32), None, r"2 words need an array with 2 rows.* not shape \(2,\)"),
         (["a"], np.zeros((1, 0), np.float32), None, r"shape \(1, 0\)"),
-        (["a"], [[1.0]], None, r"and this has list; give"),
-        (["a", "b", "a"], np.zeros((3, 2), np.float32), None, r"the word 'a' comes twice"),
-        (["a", 5], np.zeros((2, 2), np.float32), None, r"words are strings, and 5 is not"),
+        (["a"], [[1.0]], None, r"one vector each, not a list"),
+        (["a", "b", "a"], np.zeros((3, 2), np.float32), None, r"the word 'a' occurs twice"),
+        (["a", 5], np.zeros((2, 2), np.float32), None, r"words must be strings, not 5"),
         ([], np.zeros((0, 2), np.float32), None, r"there are no words"),
-        (["a"], np.array([["x"]]), None, r"vectors are numbers"),
-        (["a"], np.zeros((1, 2), np.float32), [1, 2], r"counts should be 1 numbers"),
-        (["a"], np.zeros((1, 2), np.float32), [-1], r"none negative"),
+        (["a"], np.array([["x"]]), None, r"vectors must be numbers"),
+        (["a"], np.zeros((1, 2), np.float32), [1, 2], r"counts must be 1 numbers"),
+        (["a"], np.zeros((1, 2), np.float32), [-1], r"and not negative"),
     ],
 )
 def test_a_table_that_does_not_fit_its_words_is_refused(words, table, counts, message):
@@ -67,7 +67,7 @@ def test_with_subwords_a_vector_is_the_mean_of_the_word_s_rows():
 
 
 def test_the_table_of_many_words_equals_single_lookups():
-    vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(2500)})  # more than one piece of work
+    vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(2500)})  # more than one task
     rows = build_rows(vocabulary, SubwordConfig(buckets=500))
     table = np.random.default_rng(0).normal(size=(rows.table_rows, 8)).astype(np.float32)
     words = WordVectors(vocabulary, rows, table)
@@ -91,7 +91,7 @@ def test_single_words_are_looked_up_without_the_table_to_the_same_bit():
     for empty in (words.get_vectors([]), WordVectors(vocabulary, rows, table).get_vectors([], norm=True)):
         assert (empty.shape, empty.dtype) == ((0, 8), np.float32)
     for wrong in ([5], [["word7"]], [None] * 400):
-        with pytest.raises(PosvecError, match=r"words are strings, and .* is not"):
+        with pytest.raises(PosvecError, match=r"words must be strings, not "):
             words.get_vectors(wrong)
 
 
@@ -150,22 +150,22 @@ def test_a_single_word_is_answered_without_making_the_table_and_equals_its_row()
     assert np.array_equal(single, words.table)
 
 
-def test_the_parts_of_a_word_add_up_to_its_vector():
+def test_the_contributions_of_the_rows_of_a_word_add_up_to_its_vector():
     words = vectors()
-    known, made, partly = words.parts("cats"), words.parts("catdog"), words.parts("catxyzq")
+    known, made, partly = (words.subword_contributions(word) for word in ("cats", "catdog", "catxyzq"))
     assert [part.text for part in known[:3]] == ["cats", "<ca", "<cat"]
     assert made[0].text == "<ca"
     for word, parts in (("cats", known), ("catdog", made), ("catxyzq", partly)):
-        assert sum(part.share or 0 for part in parts) == pytest.approx(1, abs=1e-5)
+        assert sum(part.fraction or 0 for part in parts) == pytest.approx(1, abs=1e-5)
         rows = words.rows.rows_of_ngrams(word)
-        assert [part.share is None for part in parts[-len(rows) :]] == (rows < 0).tolist()
-    assert any(part.share is None for part in partly)
+        assert [part.fraction is None for part in parts[-len(rows) :]] == (rows < 0).tolist()
+    assert any(part.fraction is None for part in partly)
     own = words.input_vectors[1]
     vector = words["cats"]
-    assert known[0].share == pytest.approx(own @ vector / (vector @ vector) / len(known), abs=1e-5)
+    assert known[0].fraction == pytest.approx(own @ vector / (vector @ vector) / len(known), abs=1e-5)
 
 
-def test_a_word_without_subwords_is_one_part():
-    assert vectors(subwords=False).parts("dog") == [("dog", pytest.approx(1))]
+def test_without_subwords_the_word_itself_contributes_everything():
+    assert vectors(subwords=False).subword_contributions("dog") == [("dog", pytest.approx(1))]
     with pytest.raises(PosvecError, match="no vector for 'dogdog'"):
-        vectors(subwords=False).parts("dogdog")
+        vectors(subwords=False).subword_contributions("dogdog")

@@ -18,13 +18,13 @@ from posvec.config import Config
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
-from posvec.query.neighbors import best
+from posvec.query.exact import top_indices
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression, VectorTable
 from posvec.storage.records import TrainingReport, TrainingState
 from posvec.subwords import SubwordRows, build_rows
-from posvec.system.arrays import FloatArray, is_padded, padded_table
-from posvec.vectors import WordVectors, sigmoid
+from posvec.system.arrays import FloatArray, is_padded, padded_table, sigmoid
+from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
 MASK, PAD_WORD = "[MASK]", "[PAD]"
@@ -218,7 +218,7 @@ class Model:
             scores = self.output_vectors @ context_vector
         else:
             scores = self.output_vectors[:, list(features)] @ context_vector[list(features)]
-        chosen = np.array([self.masked_id(word) for word in words]) if words else best(scores, topn)
+        chosen = np.array([self.masked_id(word) for word in words]) if words else top_indices(scores, topn)
         return [
             Prediction(
                 self.vocabulary.words[i],

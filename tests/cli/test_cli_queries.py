@@ -160,7 +160,7 @@ def test_more_sentences_than_are_read_at_a_time(posvec_command, saved, corpus, l
     [
         (("no-such-file",), "no-such-file"),
         (("-o", "vectors.txt"), "vectors.txt should end in .npy"),
-        (("--a", "-1", "--method", "sif"), "is above 0, and -1.0 is not"),
+        (("--a", "-1", "--method", "sif"), "must be greater than 0, not -1.0"),
     ],
 )
 def test_sentence_vectors_of_what_cannot_be_are_refused(posvec_command, saved, standard_input, arguments, message):
@@ -206,9 +206,7 @@ def test_an_index_is_built_used_and_replaced_only_when_asked(posvec_command, sav
     posvec.load(saved / "general").save(model, overwrite=True)
     stale = posvec_command("neighbors", model, "karan", "--approximate")
     assert stale.code == 1
-    assert (
-        f"was built from other vectors than the model has now; build it again with: posvec index {model}" in stale.err
-    )
+    assert f"was not built from the current vectors of the model; rebuild it with: posvec index {model}" in stale.err
 
 
 @pytest.mark.parametrize(

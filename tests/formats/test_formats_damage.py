@@ -116,7 +116,7 @@ def test_a_compressed_file_that_is_damaged_is_refused(name, tmp_path):
 WRONG = {
     "not finite": (b"2 2\na 1 nan\nb 1 2\n", r"line 2 has a number that is not finite"),
     "infinite": (b"2 2\na 1 2\nb 1 1e999\n", r"line 3 has a number that is not finite"),
-    "duplicate": (b"2 2\na 1 2\na 3 4\n", r"the word 'a' comes twice"),
+    "duplicate": (b"2 2\na 1 2\na 3 4\n", r"the word 'a' occurs twice"),
     "too few words": (b"3 2\na 1 2\nb 3 4\n", r"promises 3 words, and it has 2"),
     "too many words": (b"1 2\na 1 2\nb 3 4\n", r"more than the 1 words"),
     "too few numbers": (b"2 3\na 1 2\nb 3 4\n", r"line 2 has fewer than 3 numbers"),
@@ -148,7 +148,7 @@ def test_what_is_wrong_with_a_text_is_told(content, message, tmp_path):
     [
         (b"2 1\na \0\0\0\0b \0\0\0", r"word 2 is wrong: the file ends in it"),
         (b"1 1\na \0\0\xc0\x7f", r"the vector of the word 'a' has a number that is not finite"),
-        (b"2 1\na \0\0\0\0a \0\0\0\0", r"the word 'a' comes twice"),
+        (b"2 1\na \0\0\0\0a \0\0\0\0", r"the word 'a' occurs twice"),
         (b"1 1\na \0\0\0\0b \0\0\0\0", r"6 bytes follow its 1 words"),
         (b"1 1\n\xff \0\0\0\0", r"word 1 is wrong: its word is not UTF-8"),
         (b"1 1\n \0\0\0\0", r"word 1 is wrong: it has no word"),
@@ -170,12 +170,12 @@ def test_what_is_wrong_with_arrays_is_told(tmp_path):
         ({"vectors": table}, r"no arrays named 'words' and 'vectors'"),
         ({"words": words[:1], "vectors": table}, r"a vector for each of 1 words, and 'vectors' is \(2, 3\)"),
         ({"words": words, "vectors": table * np.nan}, r"of the word 'a' has a number that is not finite"),
-        ({"words": np.array(["a", "a"]), "vectors": table}, r"the word 'a' comes twice"),
+        ({"words": np.array(["a", "a"]), "vectors": table}, r"the word 'a' occurs twice"),
         ({"words": np.array([b"a", b"b"]), "vectors": table}, r"'words' holds \|S1, not strings"),
         ({"words": words.astype(object), "vectors": table}, r"holds objects of Python"),
         ({"words": words, "vectors": table.astype(np.float64) * 1e300}, r"not finite"),
         ({"words": words, "vectors": table, "counts": np.ones(3, int)}, r"a count for each of 2 words"),
-        ({"words": words, "vectors": table, "counts": -np.ones(2, int)}, r"none negative"),
+        ({"words": words, "vectors": table, "counts": -np.ones(2, int)}, r"not negative"),
     ]:
         np.savez(path, **arrays)
         with pytest.raises(PosvecError, match=message):

@@ -19,7 +19,7 @@ pytest.importorskip("usearch")
 
 @pytest.fixture(scope="module")
 def clustered():
-    """4,000 words in 40 clusters, as words of a language lie."""
+    """4,000 words in 40 clusters, similar to the distribution of real words."""
     draw = np.random.default_rng(3)
     table = draw.normal(size=(40, 32))[draw.integers(40, size=4000)] + 0.6 * draw.normal(size=(4000, 32))
     return WordVectors.from_table([f"w{i}" for i in range(4000)], (5 * table).astype(np.float32))
@@ -68,7 +68,7 @@ def test_it_has_every_word_when_as_many_are_asked_for_as_there_are(model):
     )
 
 
-def test_saved_beside_a_model_it_is_mapped_and_answers_alike(model):
+def test_a_saved_index_is_mapped_and_gives_the_same_answers(model):
     built = model.vectors.build_index()
     path = built.save()
     assert path == model.origin.path / INDEX_FILE
@@ -94,7 +94,7 @@ def test_opened_it_answers_without_the_table_of_all_words(small, tmp_path):
         assert similarity == pytest.approx(exact[word], abs=1e-5)
 
 
-def test_it_goes_where_its_model_goes(model, tmp_path):
+def test_it_is_found_in_a_copy_of_its_model(model, tmp_path):
     index_model(model.origin.path)
     shutil.copytree(model.origin.path, tmp_path / "copy")
     assert len(posvec.load(tmp_path / "copy").vectors.open_index()) == len(model.vocabulary)
@@ -105,7 +105,7 @@ def test_after_training_on_the_old_index_is_refused_and_can_be_replaced(model, c
     index_model(path)
     posvec.train(corpus, "subword", **{**small, "epochs": 2}, output=path, overwrite=True)
     trained = posvec.load(path)
-    with pytest.raises(ModelError, match=r"was built from other vectors than the model has now; build it again with: "):
+    with pytest.raises(ModelError, match=r"was not built from the current vectors of the model; rebuild it with: "):
         trained.vectors.open_index()
     with pytest.raises(ModelError, match=r"has changed since its vectors were loaded"):
         model.vectors.build_index().save(overwrite=True)
@@ -115,16 +115,16 @@ def test_after_training_on_the_old_index_is_refused_and_can_be_replaced(model, c
 
 def test_an_index_of_other_vectors_is_refused(clustered, index, model):
     other = WordVectors.from_table(clustered.index_to_key, clustered.table.copy())
-    with pytest.raises(PosvecError, match=r"was built from other vectors than these"):
+    with pytest.raises(PosvecError, match=r"was built from other vectors; build one for these"):
         other.most_similar("w1", index=index)
-    with pytest.raises(PosvecError, match=r"was built from other vectors than these"):
+    with pytest.raises(PosvecError, match=r"was built from other vectors; build one for these"):
         model.vectors.most_similar(model.vocabulary.words[0], index=index)
 
 
-def test_what_was_not_loaded_from_a_model_cannot_be_saved_beside_one(clustered, index):
-    for ask in (index.save, clustered.open_index):
+def test_an_index_of_vectors_without_a_saved_model_cannot_be_saved(clustered, index):
+    for call in (index.save, clustered.open_index):
         with pytest.raises(PosvecError, match=r"save the model and open it with posvec\.load"):
-            ask()
+            call()
 
 
 def test_without_an_index_the_remedy_is_named(model):
@@ -138,8 +138,8 @@ def test_restricting_the_vocabulary_of_an_index_is_refused(clustered, index):
 
 
 @pytest.mark.parametrize("setting", [{"connectivity": 1}, {"effort": 0}, {"threads": -1}])
-def test_settings_that_cannot_be_are_refused(clustered, setting):
-    with pytest.raises(PosvecError, match=rf"^{next(iter(setting))} of an index is at least"):
+def test_invalid_settings_are_refused(clustered, setting):
+    with pytest.raises(PosvecError, match=rf"^{next(iter(setting))} of an index must be at least"):
         clustered.build_index(**setting)
 
 
@@ -149,10 +149,10 @@ def test_damaged_files_are_refused_in_one_sentence(model):
     whole, content = path.read_bytes(), np.array(tensors["index"])
     for damaged in (content[:64], content[: len(content) // 2], content[:0], np.zeros(500, np.uint8)):
         write_tensors(path, {"index": damaged}, metadata)
-        with pytest.raises(ModelError, match=r"is damaged; build it again with: posvec index "):
+        with pytest.raises(ModelError, match=r"is damaged; rebuild it with: posvec index "):
             model.vectors.open_index()
     write_tensors(path, {"other": content}, metadata)
-    with pytest.raises(ModelError, match=r"is not an index of neighbours; build it again"):
+    with pytest.raises(ModelError, match=r"is not an index of neighbours; rebuild it"):
         model.vectors.open_index()
     for data in (whole[: len(whole) // 2], b"", b"junk" * 100):
         path.write_bytes(data)
@@ -160,10 +160,10 @@ def test_damaged_files_are_refused_in_one_sentence(model):
             model.vectors.open_index()
 
 
-def test_progress_is_told(clustered):
-    told = []
-    NeighborIndex.build(clustered, 4, 8, 0, told.append)
-    assert told[-1] == 1.0
+def test_progress_is_reported(clustered):
+    reported = []
+    NeighborIndex.build(clustered, 4, 8, 0, reported.append)
+    assert reported[-1] == 1.0
 
 
 def test_without_usearch_the_extra_is_named(clustered, monkeypatch):

@@ -1,4 +1,4 @@
-"""Questions to word vectors: gensim is the oracle, on random vectors."""
+"""Queries to word vectors; gensim is the oracle, on random vectors."""
 
 from __future__ import annotations
 
@@ -182,22 +182,22 @@ def test_a_search_makes_nothing_of_the_size_of_the_table():
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("query", "message"),
     [
         (lambda v: v.most_similar(), r"needs at least one word"),
         (lambda v: v.most_similar("nowhere"), r"there is no vector for 'nowhere'"),
-        (lambda v: v.most_similar(np.zeros(3, np.float32)), r"vectors of 20 numbers, and an array of shape \(3,\)"),
+        (lambda v: v.most_similar(np.zeros(3, np.float32)), r"vectors of 20 numbers, not of an array of shape \(3,\)"),
         (lambda v: v.most_similar(np.full(DIM, np.nan, np.float32)), r"not finite"),
-        (lambda v: v.most_similar([0.5, 0.5]), r"and 0\.5 is neither"),
-        (lambda v: v.most_similar(5), r"a query is a word, a vector or a list of them, and 5 is none"),
-        (lambda v: v.most_similar("w1", topn=None), r"topn is a whole number, and None is not"),
-        (lambda v: v.most_similar("w1", restrict_vocab=0), r"restrict_vocab is a number of words, and 0 is too low"),
+        (lambda v: v.most_similar([0.5, 0.5]), r"vectors of 20 numbers, not of 0\.5"),
+        (lambda v: v.most_similar(5), r"a query must be a word, a vector or a list of them, not 5"),
+        (lambda v: v.most_similar("w1", topn=None), r"topn must be an integer, not None"),
+        (lambda v: v.most_similar("w1", restrict_vocab=0), r"restrict_vocab must be at least 1 word, not 0"),
         (lambda v: v.most_similar_batch("w1"), r"put a single query in a list"),
-        (lambda v: v.most_similar_batch(["w1", "w2"], ["w3"]), r"differs in number: 2 and 1"),
+        (lambda v: v.most_similar_batch(["w1", "w2"], ["w3"]), r"must have the same length, not 2 and 1"),
         (lambda v: v.most_similar_cosmul(negative="w1"), r"most_similar_cosmul needs at least one word"),
         (lambda v: v.most_similar_cosmul([("w1", 2.0)]), r"3CosMul has no weights"),
         (lambda v: v.similarity("w1", "nowhere"), r"there is no vector for 'nowhere'"),
-        (lambda v: v.similarity("w1", 5), r"words are strings, and 5 is not"),
+        (lambda v: v.similarity("w1", 5), r"words must be strings, not 5"),
         (lambda v: v.n_similarity([], ["w1"]), r"give at least one"),
         (lambda v: v.n_similarity(["w1"], ["nowhere"]), r"there is no vector for 'nowhere'"),
         (lambda v: v.doesnt_match([]), r"give at least one"),
@@ -205,13 +205,13 @@ def test_a_search_makes_nothing_of_the_size_of_the_table():
         (lambda v: v.rank("w1", "nowhere"), r"there is no vector for 'nowhere'"),
         (lambda v: v.rank_batch("w1", ["w2"]), r"put it in a list"),
         (lambda v: v.get_mean_vector([]), r"give at least one"),
-        (lambda v: v.get_mean_vector(["w1"], [1, 2]), r"differs in number: 1 and 2"),
+        (lambda v: v.get_mean_vector(["w1"], [1, 2]), r"must have the same length, not 1 and 2"),
         (lambda v: v.get_vectors("w1"), r"use get_vector\('w1'\)"),
     ],
 )
-def test_what_cannot_be_answered_is_refused_in_one_sentence(ours, ask, message):
+def test_invalid_queries_are_refused_in_one_sentence(ours, query, message):
     with pytest.raises(PosvecError, match=message) as raised:
-        ask(ours)
+        query(ours)
     assert "\n" not in str(raised.value)
 
 

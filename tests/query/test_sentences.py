@@ -1,4 +1,4 @@
-"""Vectors of sentences: by mean, by frequency, by position."""
+"""Sentence vectors: by mean, by frequency, by position."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_the_mean_is_that_of_the_words_that_have_vectors(trained):
     np.testing.assert_allclose(model.sentence_vector(["karan", "lotek", "lotek"]), expected, rtol=1e-5, atol=1e-7)
 
 
-def test_sif_weights_a_word_by_a_over_a_plus_its_share_of_the_corpus(trained):
+def test_sif_weights_a_word_by_a_over_a_plus_its_frequency(trained):
     model = trained("subword")
-    share = dict(zip(model.vocabulary.words, model.vocabulary.counts / model.vocabulary.total_words, strict=True))
+    frequency = dict(zip(model.vocabulary.words, model.vocabulary.counts / model.vocabulary.total_words, strict=True))
     words = ["karan", "karan", "lotek", "karanlotek"]  # the last is made from its n-grams, and occurs nowhere
-    weights = [0.01 / (0.01 + share.get(word, 0)) for word in words]
+    weights = [0.01 / (0.01 + frequency.get(word, 0)) for word in words]
     expected = sum(weight * model.vectors[word] for weight, word in zip(weights, words, strict=True)) / 4
     np.testing.assert_allclose(model.sentence_vector(words, "sif", a=0.01), expected, rtol=1e-5, atol=1e-7)
     assert len(set(np.round(weights, 6))) == 3
@@ -87,28 +87,28 @@ def test_many_sentences_are_each_as_alone_and_those_without_known_words_zeros(tr
     assert model.sentence_vectors([], method).shape == (0, 16)
 
 
-def test_what_all_sentences_have_in_common_can_be_taken_away(trained, lines):
+def test_the_first_principal_component_can_be_removed(trained, lines):
     model = trained("general")
     table = model.sentence_vectors(lines[:50], "sif")
     first = np.linalg.svd(table.astype(np.float64), full_matrices=False)[2][0]
     found = model.sentence_vectors(lines[:50], "sif", remove_component=True)
     np.testing.assert_allclose(found, table - np.outer(table @ first, first), atol=1e-5)
     assert np.abs(found @ first).max() < 1e-5
-    with pytest.raises(PosvecError, match=r"that of several sentences, and here is one"):
+    with pytest.raises(PosvecError, match=r"needs at least two sentences"):
         without_first_component(table[:1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["a"], "median"), r"no method 'median'.*; choose mean, sif, positional"),
+        ((["a"], "median"), r"unknown method 'median' .*; choose from mean, sif, positional"),
         (("one sentence",), r"use sentence_vector for one"),
-        ((["a"], "sif", 0.0), r"a, which weights frequent words, is above 0, and 0\.0 is not"),
-        ((["a"], "sif", float("nan")), r"is above 0"),
+        ((["a"], "sif", 0.0), r"a must be greater than 0, not 0\.0"),
+        ((["a"], "sif", float("nan")), r"a must be greater than 0, not nan"),
         (([5],), r"a sentence is a string or a list of words, and 5 is neither"),
     ],
 )
-def test_what_cannot_be_is_refused(trained, arguments, message):
+def test_invalid_arguments_are_refused(trained, arguments, message):
     with pytest.raises(PosvecError, match=message):
         trained("general").sentence_vectors(*arguments)
 

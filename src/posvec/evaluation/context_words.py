@@ -15,7 +15,7 @@ import numpy as np
 from posvec.evaluation.clusters import Clusters, find
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
-from posvec.query.neighbors import best
+from posvec.query.exact import top_indices
 from posvec.system.arrays import FloatArray
 
 
@@ -70,7 +70,7 @@ def top(
         values = table[of_class, number]
         if order == "ratio" and len(clusters) > 1:
             values = values / np.maximum(np.sort(table[of_class])[:, -2], np.finfo(np.float32).tiny)
-        chosen = of_class[best(values, topn)]
+        chosen = of_class[top_indices(values, topn)]
         listed[name] = tuple(_word(model.vocabulary.words[i], table[i], clusters) for i in chosen)
     sizes = np.bincount(classes, minlength=len(clusters))
     asked = tuple(_word(word, importance(model.vectors[word][np.newaxis], clusters)[0], clusters) for word in words)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.evaluation.lookup import Lookup, Rows
+from posvec.query.exact import top_indices
 from posvec.system.arrays import FloatArray
 from posvec.system.extras import require_extra
 from posvec.system.threads import map_in_order
-from posvec.vectors import WordVectors, best
+from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -123,7 +124,7 @@ def soft_cosine_neighbors(documents: Documents, similarities: Any, train: Rows, 
         # The norm of the test text is the same for all: it changes no order.
         found = []
         for line in products.astype(np.float32):
-            order = best(line, k)
+            order = top_indices(line, k)
             found.append(order[line[order] > 0])
         return found
 

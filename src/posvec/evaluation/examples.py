@@ -25,10 +25,9 @@ from posvec.evaluation.context_words import importance
 from posvec.evaluation.masked import explain
 from posvec.evaluation.results import Result, Table
 from posvec.model import MASK, PAD_WORD, Model
-from posvec.query.neighbors import best
-from posvec.system.arrays import FloatArray
+from posvec.query.exact import top_indices
+from posvec.system.arrays import FloatArray, sigmoid
 from posvec.training.pipeline import open_source
-from posvec.vectors import sigmoid
 
 # Importance bounds the change of the score (appendix of the paper), so the search looks at the most important words.
 _CONTEXT_WORDS = 100
@@ -114,7 +113,7 @@ def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray
     cluster = clusters.clusters[number]
     features = list(cluster.features)
     of_class = np.flatnonzero(table.argmax(1) == number)
-    candidates = of_class[best(table[of_class, number], _CONTEXT_WORDS)]
+    candidates = of_class[top_indices(table[of_class, number], _CONTEXT_WORDS)]
     output = model.output_vectors[: len(table), features]
     positional = model.positional_vectors[:, features]
     found = []

@@ -12,7 +12,7 @@ from posvec.errors import ConfigError
 from posvec.evaluation.clusters import Cluster, find
 from posvec.evaluation.results import Result, Table, rich_table
 from posvec.model import Model, Prediction
-from posvec.vectors import sigmoid
+from posvec.system.arrays import sigmoid
 
 _COLUMNS = ("rank", "word", "score", "probability")
 

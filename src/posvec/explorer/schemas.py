@@ -232,7 +232,7 @@ class WordDetails:
         (False, '<ca')
         """
         vectors = loaded.model.vectors
-        parts = [WordPart(*part) for part in vectors.parts(word)]
+        parts = [WordPart(*part) for part in vectors.subword_contributions(word)]
         index = vectors.key_to_index.get(word)
         if index is None:
             return WordDetails(word, False, None, None, parts)

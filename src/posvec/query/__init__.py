@@ -1,1 +1,1 @@
-"""Questions to word vectors: nearest neighbours, analogies, sentence vectors."""
+"""Queries to word vectors: lookup, nearest neighbours, comparisons, sentence vectors."""

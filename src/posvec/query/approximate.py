@@ -1,7 +1,8 @@
-"""An approximate index of neighbours (usearch's HNSW), saved beside a model and mapped from its file when opened.
+"""Approximate nearest neighbours: an HNSW index (usearch), saved beside a model and memory-mapped when opened.
 
-The file is one of safetensors: the index as usearch writes it, and, as metadata, the digests of the model's files that
-it was made from. A model that is trained further or replaced has other digests, and the old index is refused.
+The index is stored as a safetensors file: the bytes that usearch writes and, as metadata, the digests of the model
+files that it was built from. When a model is trained further or replaced, its digests change, and the old index is
+refused.
 """
 
 from __future__ import annotations
@@ -17,22 +18,36 @@ from numpy.typing import NDArray
 
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ModelError, PosvecError
-from posvec.query.neighbors import Found, best
+from posvec.query.exact import RankedRows, top_indices
 from posvec.storage.folders import Folder, load_folder, read_tensors, write_tensors
 from posvec.system.arrays import FloatArray
 from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
-    from posvec.query.queries import Queries
+    from posvec.query.lookup import VectorLookup
     from posvec.vectors import WordVectors
 
 INDEX_FILE = "neighbors.safetensors"
 _FORMAT = "posvec neighbors"
-_ROWS = 4096  # added at a time, so that no unit copy of the table is made
+_ROWS = 4096  # normalized and added at a time, so that the table is never copied as a whole
 
 
 class NeighborIndex:
-    """Finds most of the nearest words without looking at all of them; make one with ``vectors.build_index()``."""
+    """An approximate nearest-neighbour index of word vectors.
+
+    A query visits only a fraction of the words, so it is fast in large vocabularies, but may miss some neighbours.
+    Build an index with :meth:`WordVectors.build_index`, or open a saved one with :meth:`WordVectors.open_index`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> vectors = posvec.load("model").vectors
+    >>> index = vectors.build_index()
+    >>> len(index)
+    12
+    >>> len(vectors.most_similar("cat", topn=3, index=index))
+    3
+    """
 
     def __init__(self, vectors: WordVectors, index: Any, effort: int) -> None:
         self._vectors = vectors
@@ -43,11 +58,11 @@ class NeighborIndex:
     def build(
         vectors: WordVectors, connectivity: int, effort: int, threads: int, progress: ProgressCallback | None
     ) -> NeighborIndex:
-        """Index every word; :meth:`WordVectors.build_index` says what the parameters are."""
-        for name, value, least in (("connectivity", connectivity, 2), ("effort", effort, 1), ("threads", threads, 0)):
-            if value < least:
-                raise PosvecError(f"{name} of an index is at least {least}, and {value} is not; give a higher number")
-        # Half precision halves the file and loses nothing: what is found is ranked by the vectors themselves.
+        """Build an index of every word; the parameters are those of :meth:`WordVectors.build_index`."""
+        for name, value, lowest in (("connectivity", connectivity, 2), ("effort", effort, 1), ("threads", threads, 0)):
+            if value < lowest:
+                raise PosvecError(f"{name} of an index must be at least {lowest}, not {value}")
+        # Half precision halves the file. Similarities stay exact: candidates are ranked by the full vectors.
         index = require_extra("usearch.index", "ann").Index(
             ndim=vectors.vector_size, metric="ip", dtype="f16", connectivity=connectivity, expansion_add=effort
         )
@@ -59,14 +74,31 @@ class NeighborIndex:
         return NeighborIndex(vectors, index, effort)
 
     def search(
-        self, vectors: Queries, queries: FloatArray, topn: int, excluded: Sequence[Sequence[int]]
-    ) -> Iterator[Found]:
-        """The best words of each query, a unit vector, without its ``excluded`` ones."""
+        self, vectors: VectorLookup, queries: FloatArray, topn: int, excluded: Sequence[Sequence[int]]
+    ) -> Iterator[RankedRows]:
+        """Find the nearest words of each query.
+
+        Parameters
+        ----------
+        vectors
+            The vectors that the index was built from.
+        queries
+            A unit vector in each row.
+        topn
+            How many words to find for each query.
+        excluded
+            For each query, the vocabulary indices of words to leave out.
+
+        Returns
+        -------
+        iterator of RankedRows
+            The vocabulary indices of the words found, and their cosine similarities.
+        """
         self._check_built_from(vectors)
         if not len(queries) or topn < 1:
-            yield from (Found([], []) for _ in queries)
+            yield from (RankedRows([], []) for _ in queries)
             return
-        # Twice as many as asked for, as half precision may put near ones into the wrong order.
+        # Fetch twice as many candidates as requested, because half precision may order close ones wrongly.
         count = min(2 * topn + max(map(len, excluded)), len(self._index))
         self._index.expansion_search = max(self._effort, count)
         matches = self._index.search(queries, count)
@@ -76,11 +108,38 @@ class NeighborIndex:
         ):
             ids = np.sort([key for key in keys[:size].tolist() if key not in out])
             cosines = vectors.get_vectors([words[i] for i in ids], norm=True) @ query
-            order = best(cosines, topn)
-            yield Found(ids[order].tolist(), cosines[order].tolist())
+            order = top_indices(cosines, topn)
+            yield RankedRows(ids[order].tolist(), cosines[order].tolist())
 
     def save(self, overwrite: bool = False) -> Path:
-        """Write the index into the folder of the model that its vectors were loaded from."""
+        """Save the index into the folder of the model that its vectors were loaded from.
+
+        Parameters
+        ----------
+        overwrite
+            Whether to replace an index that is already there.
+
+        Returns
+        -------
+        pathlib.Path
+            The file that was written.
+
+        Raises
+        ------
+        PosvecError
+            If the vectors were not loaded from a saved model.
+        ModelError
+            If there is an index already, or if the model has changed since it was loaded.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> vectors.build_index().save(overwrite=True).name
+        'neighbors.safetensors'
+        >>> vectors.open_index()
+        <index of neighbours of 12 words>
+        """
         folder = _origin(self._vectors)
         path = check_index_output(folder.path, overwrite)
         if load_folder(folder.path).digests != folder.digests:
@@ -91,9 +150,9 @@ class NeighborIndex:
 
     @staticmethod
     def open(vectors: WordVectors) -> NeighborIndex:
-        """The index saved beside the model that the vectors were loaded from."""
+        """Open the index saved beside the model that the vectors were loaded from."""
         folder = _origin(vectors)
-        path, again = folder.path / INDEX_FILE, f"build it again with: posvec index {folder.path} --overwrite"
+        path, remedy = folder.path / INDEX_FILE, f"rebuild it with: posvec index {folder.path} --overwrite"
         if not path.exists():
             raise ModelError(f"{folder.path} has no index of neighbours; build it with: posvec index {folder.path}")
         module = require_extra("usearch.index", "ann")
@@ -101,18 +160,18 @@ class NeighborIndex:
         try:
             if metadata["format"] != _FORMAT:
                 raise ValueError(metadata["format"])
-            made_of, effort, content = json.loads(metadata["of"]), int(metadata["effort"]), tensors["index"]
+            digests, effort, content = json.loads(metadata["of"]), int(metadata["effort"]), tensors["index"]
         except (KeyError, ValueError) as error:
-            raise ModelError(f"{path} is not an index of neighbours; {again}") from error
-        if made_of != folder.digests:
-            raise ModelError(f"{path} was built from other vectors than the model has now; {again}")
+            raise ModelError(f"{path} is not an index of neighbours; {remedy}") from error
+        if digests != folder.digests:
+            raise ModelError(f"{path} was not built from the current vectors of the model; {remedy}")
         index = None
         with suppress(RuntimeError, ValueError):
             index = module.Index.restore(content.data, view=True)
         if index is None or len(index) != len(vectors) or index.ndim != vectors.vector_size:
-            raise ModelError(f"{path} is damaged; {again}")
+            raise ModelError(f"{path} is damaged; {remedy}")
         opened = NeighborIndex(vectors, index, effort)
-        opened._content = content  # usearch reads from it and does not hold it
+        opened._content = content  # usearch reads from the mapped file without keeping it alive
         return opened
 
     def __len__(self) -> int:
@@ -123,13 +182,14 @@ class NeighborIndex:
 
     _content: NDArray[np.uint8] | None = None
 
-    def _check_built_from(self, vectors: Queries) -> None:
+    def _check_built_from(self, vectors: VectorLookup) -> None:
         origin, other = self._vectors.origin, getattr(vectors, "origin", None)
         if vectors is not self._vectors and (origin is None or other is None or origin.digests != other.digests):
-            raise PosvecError("the index was built from other vectors than these; use vectors.build_index()")
+            raise PosvecError("the index was built from other vectors; build one for these with vectors.build_index()")
 
 
 def check_index_output(folder: Path, overwrite: bool) -> Path:
+    """Return where to save the index of a model; raise ModelError if that would replace one without permission."""
     path = folder / INDEX_FILE
     if path.exists() and not overwrite:
         raise ModelError(f"{path} exists already; pass --overwrite (overwrite=True) to replace it")
@@ -139,8 +199,8 @@ def check_index_output(folder: Path, overwrite: bool) -> Path:
 def _origin(vectors: WordVectors) -> Folder:
     if vectors.origin is None:
         raise PosvecError(
-            "an index is saved beside a saved model, and these vectors were not loaded from one; save the model and "
-            "open it with posvec.load"
+            "an index can be saved only beside a saved model, and these vectors were not loaded from one; save the "
+            "model and open it with posvec.load"
         )
     return vectors.origin
 

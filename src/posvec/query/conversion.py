@@ -1,4 +1,4 @@
-"""Word vectors as objects of gensim, spaCy and PyTorch; each library is imported when its function is called."""
+"""Conversion of word vectors to objects of gensim, spaCy and PyTorch, which are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,21 @@ if TYPE_CHECKING:
 
 
 def to_gensim(vectors: WordVectors) -> Any:
-    """gensim's KeyedVectors, or its FastTextKeyedVectors where there are subwords; a copy, counts included.
+    """Convert word vectors to gensim's KeyedVectors, or to its FastTextKeyedVectors if they have subwords.
 
-    Compat: gensim has a row for every bucket, here of zeros where no word of the vocabulary has an n-gram in it, and
-    divides by all n-grams of an unknown word, where posvec divides by those it knows. So a word that has n-grams of
-    both sorts gets a shorter vector in gensim, of the same direction.
+    Compat: gensim has a row for every bucket; buckets of n-grams that no word of the vocabulary has are zeros. gensim
+    divides the sum of an out-of-vocabulary word by the number of all its n-grams, posvec by the number of those that
+    are known. The vector of a word with some unknown n-grams is therefore shorter in gensim, in the same direction.
+
+    Parameters
+    ----------
+    vectors
+        The word vectors to convert.
+
+    Returns
+    -------
+    gensim.models.KeyedVectors or gensim.models.fasttext.FastTextKeyedVectors
+        A copy of the vectors, with the words and their counts.
     """
     models = require_extra("gensim.models", "gensim")
     table, rows, size = vectors.table, vectors.rows, len(vectors)
@@ -43,16 +53,28 @@ def to_gensim(vectors: WordVectors) -> Any:
 
 
 def to_spacy(vectors: WordVectors, lang: str = "en") -> Any:
-    """An empty pipeline of a language, such as en, de or xx for several, whose vocabulary has a copy of the vectors.
+    """Make an empty spaCy pipeline whose vocabulary has a copy of the vectors.
 
-    Where all words are lower-case, tokens are looked up by their lower-case form: "Cat" finds cat.
+    If all words are lower-case, spaCy looks tokens up by their lower-case form, so that "Cat" finds cat.
+
+    Parameters
+    ----------
+    vectors
+        The word vectors to convert.
+    lang
+        spaCy's short name of the language, for example ``en`` or ``de``; ``xx`` for several.
+
+    Returns
+    -------
+    spacy.language.Language
+        The pipeline.
     """
     spacy = require_extra("spacy", "spacy")
     try:
         pipeline = spacy.blank(lang)
     except ImportError as error:
         raise ConfigError(
-            f"spaCy does not know the language {lang!r}; give its short name, such as en, or xx"
+            f"spaCy does not know the language {lang!r}; give its short name, for example en, or xx for several"
         ) from error
     words = vectors.index_to_key
     pipeline.vocab.vectors = spacy.vectors.Vectors(
@@ -66,7 +88,7 @@ def to_spacy(vectors: WordVectors, lang: str = "en") -> Any:
 
 
 def to_spacy_vocab(vectors: WordVectors, lang: str = "en") -> Any:
-    """The vocabulary of that pipeline: a ``spacy.vocab.Vocab`` with vectors."""
+    """Make a ``spacy.vocab.Vocab`` with a copy of the vectors; see :func:`to_spacy` for the parameters."""
     return to_spacy(vectors, lang).vocab
 
 
@@ -77,22 +99,36 @@ def to_torch_embedding(
     padding: bool = False,
     unknown: bool = False,
 ) -> Any:
-    """An ``nn.Embedding`` with a copy of the vectors; ``freeze=False`` lets them be trained further.
+    """Make a ``torch.nn.Embedding`` with a copy of the vectors.
 
-    Row i belongs to word i of the vocabulary, or of ``words``, which may have some that only subwords know. Behind them
-    comes, where asked for, a row of zeros for ``padding`` (``embedding.padding_idx`` is its number) and then one for
-    ``unknown`` words, the mean of all others.
+    Parameters
+    ----------
+    vectors
+        The word vectors to convert.
+    freeze
+        Whether the embedding is excluded from training.
+    words
+        The words of the rows, by default the vocabulary. Words that have only n-gram vectors are allowed.
+    padding
+        Whether to append a row of zeros; its index is ``embedding.padding_idx``.
+    unknown
+        Whether to append a row for unknown words, the mean of all words; it comes last.
+
+    Returns
+    -------
+    torch.nn.Embedding
+        The embedding; row i belongs to word i.
     """
     torch = require_extra("torch", "torch")
     if isinstance(words, str):
-        raise PosvecError(f"words is a list of words, not the string {words!r}; write [{words!r}]")
+        raise PosvecError(f"words must be a list of words, not the string {words!r}; use [{words!r}]")
     if words is not None and not len(words):
         raise PosvecError(
-            "an embedding needs at least one word; give some, or leave words out for the whole vocabulary"
+            "an embedding needs at least one word; give some, or leave words out to use the whole vocabulary"
         )
     table = vectors.table if words is None else np.stack([vectors[word] for word in words])
     weights = torch.zeros(len(table) + padding + unknown, table.shape[1])
-    weights[: len(table)].numpy()[:] = table  # by numpy, which may read tables that torch must not write
+    weights[: len(table)].numpy()[:] = table  # through NumPy, because torch warns about read-only tables
     if unknown:
         weights[-1] = weights[: len(table)].mean(0)
     return torch.nn.Embedding.from_pretrained(weights, freeze, padding_idx=len(table) if padding else None)

@@ -1,4 +1,4 @@
-"""Build the approximate index of a saved model, and save it beside the model."""
+"""Building of the approximate neighbour index of a saved model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,22 @@ def index_model(
     overwrite: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Path:
-    """Build an index for a saved model and save it in its folder; returns where."""
+    """Build the neighbour index of a saved model and save it in the model's folder.
+
+    Parameters
+    ----------
+    path
+        The folder of the model.
+    connectivity, effort, threads, progress
+        As in :meth:`WordVectors.build_index`.
+    overwrite
+        Whether to replace an index that is already there.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that was written.
+    """
     vectors = Model.load(path).vectors
-    check_index_output(Path(path), overwrite)  # before the work
+    check_index_output(Path(path), overwrite)  # before the index is built, which may take long
     return NeighborIndex.build(vectors, connectivity, effort, threads, progress).save(overwrite)

@@ -1,103 +1,211 @@
-"""Exact search for the best-scored rows of a table, block by block: nothing of the table's size is ever made."""
+"""Nearest-neighbour queries under gensim's names: the words most similar to words, vectors and sums of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posvec.system.arrays import FloatArray
+from posvec.errors import PosvecError
+from posvec.query.exact import RankedRows, search_rows
+from posvec.query.lookup import VectorLookup
+from posvec.query.parsing import QueryItems, WeightedItems, parse_queries
+from posvec.system.arrays import FloatArray, unit_vector
 
-# Of each query and each row there is a score in memory: this many queries, and this many scores, at a time. The first
-# ones only set the mark that later ones have to pass, and fewer are enough for that.
-QUERIES, FIRST_SCORES, SCORES = 256, 1 << 20, 1 << 21
+if TYPE_CHECKING:
+    from posvec.query.approximate import NeighborIndex
 
 
 class Neighbor(NamedTuple):
-    """A word and its cosine similarity."""
+    """A word and its cosine similarity (for 3CosMul, its score)."""
 
     word: str
     similarity: float
 
 
-class Found(NamedTuple):
-    """The best rows of one query and their scores, best first; equal scores in the order of the table."""
+class NeighborQueries(VectorLookup):
+    """Methods that find the nearest words; those that end in ``_batch`` answer many queries at once."""
 
-    ids: list[int]
-    scores: list[float]
+    def most_similar(
+        self,
+        positive: QueryItems | None = None,
+        negative: QueryItems | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        index: NeighborIndex | None = None,
+    ) -> list[Neighbor]:
+        """Find the words nearest to the sum of the positive items minus the negative ones (3CosAdd).
 
+        Parameters
+        ----------
+        positive, negative
+            An item or a list of items. An item is a word, which is added as a unit vector; a vector, which is added as
+            it is; or a pair of one of them and its weight. The words themselves are left out of the result.
+        topn
+            How many words to return.
+        restrict_vocab
+            Search only this many of the most frequent words.
+        index
+            An approximate index made by :meth:`WordVectors.build_index`, which is faster for very large vocabularies.
 
-def search(
-    score: Callable[[slice, slice], FloatArray], queries: int, rows: int, topn: int, excluded: Sequence[Sequence[int]]
-) -> Iterator[Found]:
-    """The ``topn`` best of so many rows for each query, without its ``excluded`` ones.
+        Returns
+        -------
+        list of Neighbor
+            The words and their cosine similarities, most similar first.
 
-    ``score`` is given some of the queries and some of the rows and returns the score of each with each, (rows,
-    queries): a product of matrices, which NumPy's BLAS spreads over all cores.
-    """
-    topn = max(0, min(topn, rows))
-    for first in range(0, queries, QUERIES):
-        some = slice(first, min(first + QUERIES, queries))
-        size = some.stop - some.start
-        best_of_each = _Best(size, topn)
-        out = np.array([(query, row) for query, ids in enumerate(excluded[some]) for row in ids], np.intp)
-        out = out.reshape(-1, 2)
-        for block in _blocks(rows if topn else 0, size):
-            scores = score(some, block)
-            here = out[(out[:, 1] >= block.start) & (out[:, 1] < block.stop)]
-            scores[here[:, 1] - block.start, here[:, 0]] = -np.inf
-            best_of_each.add(scores, block.start)
-        yield from best_of_each.found()
+        Raises
+        ------
+        UnknownWordError
+            If a word has no vector.
 
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from posvec import WordVectors
+        >>> table = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.float32)
+        >>> vectors = WordVectors.from_table(["north", "east", "northeast"], table)
+        >>> vectors.most_similar("north", topn=1)
+        [Neighbor(word='northeast', similarity=0.7071...)]
+        >>> [neighbor.word for neighbor in vectors.most_similar(["northeast"], negative=["north"])]
+        ['east']
+        """
+        return self.most_similar_batch([positive], [negative], topn, restrict_vocab, index)[0]
 
-def best(scores: FloatArray, topn: int) -> NDArray[np.intp]:
-    """Indices of the highest scores, best first; equal scores in the order of their indices."""
-    topn = min(topn, len(scores))
-    if topn <= 0:
-        return np.empty(0, np.intp)
-    last = np.partition(scores, -topn)[-topn]
-    above = np.flatnonzero(scores > last)
-    # Not argpartition: of several that tie with the last one it takes any.
-    chosen = np.concatenate([above, np.flatnonzero(scores == last)[: topn - len(above)]])
-    order: NDArray[np.intp] = chosen[np.lexsort((chosen, -scores[chosen]))]
-    return order
+    def most_similar_batch(
+        self,
+        positive: Sequence[QueryItems | None] | FloatArray,
+        negative: Sequence[QueryItems | None] | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+        index: NeighborIndex | None = None,
+    ) -> list[list[Neighbor]]:
+        """Answer many :meth:`most_similar` queries at once.
 
+        Parameters
+        ----------
+        positive
+            The positive items of each query, or a matrix with a query vector in each row.
+        negative
+            The negative items of each query; None for a query without any.
+        topn, restrict_vocab, index
+            As in :meth:`most_similar`.
 
-class _Best:
-    """The best rows of each query so far; places not taken yet have the score -inf."""
+        Returns
+        -------
+        list of list of Neighbor
+            The neighbours for each query.
 
-    def __init__(self, queries: int, topn: int) -> None:
-        self._ids = np.full((queries, topn), -1, np.intp)
-        self._scores = np.full((queries, topn), -np.inf, np.float32)
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> [len(found) for found in vectors.most_similar_batch(["cat", ["house", "field"]], topn=3)]
+        [3, 3]
+        """
+        queries = [plus + minus for plus, minus in parse_queries(positive, negative)]
+        for items in queries:
+            if not items:
+                raise PosvecError("most_similar needs at least one word; give one as positive")
+        units = np.array([unit_vector(self._weighted_sum(items)) for items in queries]).reshape(-1, self.vector_size)
+        excluded = [self._vocabulary_ids(items) for items in queries]
+        rows = self._searched_rows(topn, restrict_vocab)
+        if index is not None:
+            if rows < len(self.index_to_key):
+                raise PosvecError("an index searches all words; leave out restrict_vocab, or the index (--approximate)")
+            return self._neighbors(index.search(self, units, topn, excluded))
 
-    def add(self, scores: FloatArray, first: int) -> None:
-        """Take in the scores of further rows, (rows, queries), which begin at row ``first``."""
-        queries, topn = self._ids.shape
-        # Only what is better than the last of the best: of equals, the earlier row stays.
-        better = scores > self._scores[:, -1]
-        if first == 0 and topn < len(scores):
-            better &= scores >= np.partition(scores, -topn, axis=0)[-topn]
-        # Not nonzero of the matrix, which takes NumPy longer than the product did.
-        row, query = np.divmod(np.flatnonzero(better), queries)
-        if not len(query):
-            return
-        of = np.concatenate([np.repeat(np.arange(queries), topn), query])
-        ids = np.concatenate([self._ids.ravel(), row + first])
-        values = np.concatenate([self._scores.ravel(), scores[row, query]])
-        order = np.lexsort((ids, -values, of))
-        chosen = order[np.searchsorted(of[order], np.arange(queries))[:, None] + np.arange(topn)]
-        self._ids, self._scores = ids[chosen], values[chosen]
+        def score(batch: slice, block: slice) -> FloatArray:
+            return self._cosines(units[batch], block)
 
-    def found(self) -> Iterator[Found]:
-        for ids, scores in zip(self._ids, self._scores, strict=True):
-            known = scores > -np.inf
-            yield Found(ids[known].tolist(), scores[known].tolist())
+        return self._neighbors(search_rows(score, len(units), rows, topn, excluded))
 
+    def most_similar_cosmul(
+        self,
+        positive: QueryItems | None = None,
+        negative: QueryItems | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> list[Neighbor]:
+        """Find the nearest words by 3CosMul (Levy and Goldberg 2014), in which no single similarity dominates.
 
-def _blocks(rows: int, queries: int) -> Iterator[slice]:
-    begin, end = 0, max(1, FIRST_SCORES // queries)
-    while begin < rows:
-        yield slice(begin, min(rows, end))
-        begin, end = end, end + max(1, SCORES // queries)
+        With s = (1 + cos) / 2, the score of a word is the product of its s with the positive items divided by the
+        product of its s with the negative ones.
+
+        Parameters
+        ----------
+        positive, negative
+            A word or vector, or a list of them; they cannot have weights.
+        topn, restrict_vocab
+            As in :meth:`most_similar`.
+
+        Returns
+        -------
+        list of Neighbor
+            The words and their scores, highest first.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> len(vectors.most_similar_cosmul(["cat", "house"], ["dog"], topn=2))
+        2
+        """
+        return self.most_similar_cosmul_batch([positive], [negative], topn, restrict_vocab)[0]
+
+    def most_similar_cosmul_batch(
+        self,
+        positive: Sequence[QueryItems | None] | FloatArray,
+        negative: Sequence[QueryItems | None] | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> list[list[Neighbor]]:
+        """Answer many :meth:`most_similar_cosmul` queries, given as to :meth:`most_similar_batch`."""
+        queries = parse_queries(positive, negative)
+        for plus, minus in queries:
+            if not plus:
+                raise PosvecError("most_similar_cosmul needs at least one word; give one as positive")
+            if any(weight != 1 for _, weight in plus) or any(weight != -1 for _, weight in minus):
+                raise PosvecError("3CosMul has no weights; give words without them, or use most_similar")
+        # The positive and the negative items of each query in turn.
+        sides = [self._unit_vectors([item for item, _ in side]) for query in queries for side in query]
+
+        def score(batch: slice, block: slice) -> FloatArray:
+            terms = sides[2 * batch.start : 2 * batch.stop]
+            ends = np.cumsum([len(side) for side in terms])
+            shifted = (1 + self._cosines(np.concatenate(terms), block)) / 2
+            products: list[FloatArray] = [each.prod(1) for each in np.split(shifted, ends[:-1], axis=1)]
+            plus, minus = np.stack(products[::2], axis=1), np.stack(products[1::2], axis=1)
+            quotient: FloatArray = plus / (minus + np.float32(1e-6))
+            return quotient
+
+        excluded = [self._vocabulary_ids(plus + minus) for plus, minus in queries]
+        rows = self._searched_rows(topn, restrict_vocab)
+        return self._neighbors(search_rows(score, len(queries), rows, topn, excluded))
+
+    def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> list[Neighbor]:
+        """Find the words nearest to a word; the same as :meth:`most_similar` with one positive word."""
+        return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
+
+    def similar_by_vector(
+        self, vector: FloatArray, topn: int = 10, restrict_vocab: int | None = None
+    ) -> list[Neighbor]:
+        """Find the words nearest to a vector; the same as :meth:`most_similar` with one positive vector."""
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
+
+    def _vocabulary_ids(self, items: WeightedItems) -> list[int]:
+        return [self.key_to_index[item] for item, _ in items if isinstance(item, str) and item in self.key_to_index]
+
+    def _searched_rows(self, topn: int, restrict_vocab: int | None) -> int:
+        if isinstance(topn, bool) or not isinstance(topn, int | np.integer):
+            raise PosvecError(
+                f"topn must be an integer, not {topn!r}; for the similarities of all words use "
+                f"1 - vectors.distances(word)"
+            )
+        if restrict_vocab is not None and restrict_vocab < 1:
+            raise PosvecError(f"restrict_vocab must be at least 1 word, not {restrict_vocab}")
+        return min(restrict_vocab or len(self.index_to_key), len(self.index_to_key))
+
+    def _neighbors(self, results: Iterator[RankedRows]) -> list[list[Neighbor]]:
+        words = self.index_to_key
+        return [[Neighbor(words[i], score) for i, score in zip(*rows, strict=True)] for rows in results]

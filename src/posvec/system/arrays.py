@@ -63,3 +63,9 @@ def unit_rows(vectors: FloatArray) -> FloatArray:
     norms[norms == 0] = 1
     rows: FloatArray = vectors / norms
     return rows
+
+
+def sigmoid(score: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (1 + e^-score), also where e^-score overflows."""
+    value: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, np.negative(score)))
+    return value

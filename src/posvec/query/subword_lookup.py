@@ -1,0 +1,233 @@
+"""Lookup of word vectors that are means of rows: the word's own row and the rows of its n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec import _kernel
+from posvec.errors import PosvecError, UnknownWordError
+from posvec.query.lookup import VectorLookup
+from posvec.storage.quantization import VectorTable
+from posvec.subwords import SubwordRows, subwords
+from posvec.system.arrays import FloatArray, unit_rows, unit_vector
+from posvec.system.threads import map_in_order
+from posvec.vocabulary import Vocabulary
+
+_CHUNK = 1024  # words whose rows are averaged in one task
+
+
+class SubwordContribution(NamedTuple):
+    """A row that a word's vector is the mean of: the word's own row or that of an n-gram."""
+
+    text: str
+    fraction: float | None
+    """Of the vector's length, along its direction; all fractions add up to 1. None if the n-gram has no row."""
+
+
+class SubwordLookup(VectorLookup):
+    """Vectors of the words of a vocabulary, and of other words that have n-grams in common with them."""
+
+    vocabulary: Vocabulary
+    rows: SubwordRows
+    input_vectors: VectorTable
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __getitem__(self, word: str | Sequence[str]) -> FloatArray:
+        """Return the vector of a word, or those of a list of words, one in each row."""
+        if isinstance(word, str):
+            return self.get_vector(word)
+        return self.get_vectors(word)
+
+    @property
+    def index_to_key(self) -> list[str]:
+        """The words, by descending count."""
+        return self.vocabulary.words
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        """The index of each word in ``index_to_key`` and in ``table``."""
+        return self.vocabulary.index
+
+    @property
+    def vector_size(self) -> int:
+        """D, the number of features of a vector."""
+        return int(self.input_vectors.shape[1])
+
+    def oov(self, word: str) -> bool:
+        """Return whether a word is out of vocabulary but has a vector, made from its n-grams."""
+        return word not in self and len(self.rows.rows_of(word)) > 0
+
+    def has_vector(self, word: str) -> bool:
+        """Return whether a word has a vector, from the vocabulary or from its n-grams."""
+        return word in self or self.oov(word)
+
+    def get_vector(self, word: str, norm: bool = False) -> FloatArray:
+        """Return the vector of a word.
+
+        Parameters
+        ----------
+        word
+            A word of the vocabulary, or another one if some of its n-grams are known.
+        norm
+            Whether to scale the vector to length 1.
+
+        Returns
+        -------
+        numpy.ndarray
+            The vector, (D,).
+
+        Raises
+        ------
+        UnknownWordError
+            If the word has no vector.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> float(abs(vectors.get_vector("cat", norm=True) ** 2).sum().round(3))
+        1.0
+        """
+        if not isinstance(word, str):
+            raise PosvecError(f"words must be strings, not {word!r}; convert it")
+        vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._ngram_vector(word)
+        return unit_vector(vector) if norm else vector
+
+    def get_vectors(self, words: Iterable[str], norm: bool = False) -> FloatArray:
+        """Return the vectors of several words.
+
+        Parameters
+        ----------
+        words
+            Words that have a vector.
+        norm
+            Whether to scale each vector to length 1.
+
+        Returns
+        -------
+        numpy.ndarray
+            A vector in each row, (n, D).
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> vectors.get_vectors(["cat", "dog", "cats"]).shape
+        (3, 16)
+        """
+        if isinstance(words, str):
+            raise PosvecError(f"get_vectors takes a list of words; use get_vector({words!r}) for one")
+        words = list(words)
+        if self._has_table or len(words) > len(self) // 8:
+            # One gather from the table, because it exists or because computing it all is hardly more work.
+            ids = np.array([self._vocabulary_id(word) for word in words], np.intp)
+            vectors = self.table[ids]
+            for row in np.flatnonzero(ids < 0):
+                vectors[row] = self.get_vector(words[row])
+        else:
+            vectors = np.array([self.get_vector(word) for word in words], np.float32).reshape(-1, self.vector_size)
+        return unit_rows(vectors) if norm else vectors
+
+    def subword_contributions(self, word: str) -> list[SubwordContribution]:
+        """Return how much each row contributes to the vector of a word: its own row, if any, then its n-grams.
+
+        Parameters
+        ----------
+        word
+            A word that has a vector.
+
+        Returns
+        -------
+        list of SubwordContribution
+            The word or n-gram of each row, and its fraction of the vector.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> [each.text for each in vectors.subword_contributions("cat")]
+        ['cat', '<ca', '<cat', '<cat>', 'cat', 'cat>', 'at>']
+        """
+        vector = self.get_vector(word).astype(np.float64)
+        rows = self.rows.rows_of_ngrams(word).tolist()
+        texts = subwords(word, self.rows.config)
+        if word in self:
+            rows, texts = [self.key_to_index[word], *rows], [word, *texts]
+        known = [row for row in rows if row >= 0]
+        # u_w is the mean of its rows, so the mean of the projections of the rows on u_w is the squared length of u_w.
+        projections = self.input_vectors[known].astype(np.float64) @ vector
+        squared_length = float(vector @ vector) or 1.0
+        fractions = iter((projections / (squared_length * len(known))).tolist())
+        return [
+            SubwordContribution(text, next(fractions) if row >= 0 else None)
+            for text, row in zip(texts, rows, strict=True)
+        ]
+
+    parts = subword_contributions
+    """The name of :meth:`subword_contributions` in posvec 0.1.0."""
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """All word vectors, (V, D), in the order of the vocabulary."""
+        if not len(self.rows.bucket_ids):
+            return self.input_vectors[: len(self)]
+        table = np.empty((len(self), self.vector_size), np.float32)
+
+        def fill(begin: int) -> None:
+            end = min(begin + _CHUNK, len(self))
+            _mean_rows(self.input_vectors, self.rows.row_begin[begin : end + 1], self.rows.rows, table[begin:end])
+
+        for _ in map_in_order(fill, range(0, len(self), _CHUNK)):
+            pass
+        return table
+
+    @property
+    def _has_table(self) -> bool:
+        """Whether ``table`` is available without work: it is the input table itself, or was computed before."""
+        plain = isinstance(self.input_vectors, np.ndarray) and not len(self.rows.bucket_ids)
+        return plain or "table" in self.__dict__
+
+    def _vocabulary_id(self, word: object) -> int:
+        return self.vocabulary.index.get(word, -1) if isinstance(word, str) else -1
+
+    def _vocabulary_vector(self, word: int) -> FloatArray:
+        """The vector of a word of the vocabulary, bit for bit the same whether ``table`` exists or not."""
+        if self._has_table:
+            vector: FloatArray = self.table[word]
+            return vector
+        return self._mean(self.rows.rows_of_known(word))
+
+    def _ngram_vector(self, word: str) -> FloatArray:
+        rows = self.rows.rows_of(word)
+        if not len(rows):
+            raise UnknownWordError(
+                f"there is no vector for {word!r}: it is not in the vocabulary"
+                + (" and no n-gram of it is known" if self.rows.config.subwords else "")
+                + "; try another word"
+            )
+        return self._mean(rows)
+
+    def _mean(self, rows: NDArray[np.uint32]) -> FloatArray:
+        means = np.empty((1, self.vector_size), np.float32)
+        _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, means)
+        mean: FloatArray = means[0]
+        return mean
+
+
+def _mean_rows(table: VectorTable, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: FloatArray) -> None:
+    """Fill ``means``: row i with the mean of ``table[rows[row_begin[i] : row_begin[i + 1]]]``."""
+    if not isinstance(table, np.ndarray):
+        # Decode only the rows that are needed, each once.
+        used, indices = np.unique(rows[int(row_begin[0]) : int(row_begin[-1])], return_inverse=True)
+        table, rows, row_begin = table[used], indices.astype(np.uint32), row_begin - row_begin[0]
+    _kernel.mean_rows(table, row_begin, rows, 0, len(means), means)
