@@ -162,7 +162,7 @@ class Killer:
         self.killed = False
 
     def on_block(self, progress: Any) -> None:
-        if progress.share > 0.5 and not self.killed:
+        if progress.fraction > 0.5 and not self.killed:
             self.killed = True
             os.kill(_process_of_a_worker(), signal.SIGKILL)
 

@@ -212,18 +212,18 @@ def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: Pro
     words, counts = total.most_common(config.min_count, config.max_words)
     if not words:
         highest = total.most_common(1, 1)[1]
-        raise none_left(corpus.name, total.distinct, total.tokens, int(highest[0]) if len(highest) else 0, config)
+        raise no_words_error(corpus.name, total.distinct, total.tokens, int(highest[0]) if len(highest) else 0, config)
     return Vocabulary(words, counts, total.tokens, config)
 
 
 def _chosen(counts: dict[str, int], total_words: int, config: VocabularyConfig) -> Vocabulary:
     kept = sorted((-count, word) for word, count in counts.items() if count >= config.min_count)[: config.max_words]
     if not kept:
-        raise none_left("the counts given", len(counts), total_words, max(counts.values(), default=0), config)
+        raise no_words_error("the counts given", len(counts), total_words, max(counts.values(), default=0), config)
     return Vocabulary([word for _, word in kept], np.array([-n for n, _ in kept], np.int64), total_words, config)
 
 
-def none_left(name: str, distinct: int, tokens: int, highest: int, config: VocabularyConfig) -> CorpusError:
+def no_words_error(name: str, distinct: int, tokens: int, highest: int, config: VocabularyConfig) -> CorpusError:
     """What to say where no word occurs often enough."""
     if not tokens:
         return CorpusError(f"there is no word in {name}; give a text that has words")

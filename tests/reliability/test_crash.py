@@ -24,7 +24,7 @@ import pytest
 import posvec
 from conftest import Ended
 from posvec.corpus.cache import new_entry, publish, read_meta
-from posvec.system.atomic import TEMPORARY, put_in_place, replacing, replacing_folder, temporary_folder
+from posvec.system.atomic import TEMPORARY, move_folder, replacing, replacing_folder, temporary_folder
 from posvec.training import loop as training
 from posvec.training.display import describe
 from posvec.tuning import summary
@@ -102,7 +102,7 @@ def test_where_names_cannot_be_swapped_a_folder_is_replaced_all_the_same(
     for text in ("old", "new"):
         with temporary_folder(tmp_path) as folder:
             (folder / "a").write_text(text)
-            put_in_place(folder, tmp_path / "model")
+            move_folder(folder, tmp_path / "model")
     assert (tmp_path / "model" / "a").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -26,7 +26,7 @@ from posvec.formats import load
 from posvec.storage.folders import load_folder
 from posvec.storage.safetensors import read_tensors
 from posvec.system import files
-from posvec.system.files import read_whole
+from posvec.system.files import read_file
 
 SOURCES = sorted(Path(posvec.__file__).parent.rglob("*.py"))
 
@@ -322,7 +322,7 @@ def test_what_is_kept_in_memory_is_refused_where_it_grows_beyond_all_measure(
 ) -> None:
     monkeypatch.setattr(files, "_MOST_GROWN", 10_000_000)
     monkeypatch.setattr(files, "_GROWTH", 5)
-    for read in (read_whole, read_pairs, lambda path: load(path, "glove"), lambda path: load(path, "word2vec-bin")):
+    for read in (read_file, read_pairs, lambda path: load(path, "glove"), lambda path: load(path, "word2vec-bin")):
         with pytest.raises(CorpusError, match="compressed beyond all measure"):
             read(bombs[ending])
 
@@ -347,7 +347,7 @@ def test_xz_that_asks_for_gigabytes_is_refused(tmp_path: Path) -> None:
     bomb = small[:begin] + bytes(block) + zlib.crc32(block).to_bytes(4, "little") + small[begin + size :]
     (tmp_path / "a.xz").write_bytes(bomb)
     with pytest.raises(CorpusError, match="Memory usage limit exceeded"):
-        read_whole(tmp_path / "a.xz")
+        read_file(tmp_path / "a.xz")
 
 
 def test_a_dump_whose_page_never_ends_is_refused(tmp_path: Path) -> None:

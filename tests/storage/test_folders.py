@@ -23,9 +23,9 @@ from posvec.storage import folders as storage
 from posvec.storage.folders import (
     FORMAT_VERSION,
     check_output,
-    claiming,
     dump_tensors,
     load_folder,
+    locked_folder,
     read_tensors,
     save_folder,
 )
@@ -338,7 +338,7 @@ def test_two_saves_at_once_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_who_has_claimed_a_folder_saves_into_it_and_others_are_refused(tmp_path: Path) -> None:
-    with claiming(tmp_path / "a" / "model"):
+    with locked_folder(tmp_path / "a" / "model"):
         with ThreadPoolExecutor() as pool, pytest.raises(ModelError, match="another process is working in"):
             pool.submit(save, tmp_path / "a" / "model").result()
         save(tmp_path / "a" / "model")
@@ -347,7 +347,7 @@ def test_who_has_claimed_a_folder_saves_into_it_and_others_are_refused(tmp_path:
 
 
 def test_a_claim_that_nothing_came_of_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), claiming(tmp_path / "a" / "model"):
+    with pytest.raises(KeyError), locked_folder(tmp_path / "a" / "model"):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,7 @@ from posvec import PosvecError
 from posvec.corpus.sources import open_corpus
 from posvec.model import Model
 from posvec.storage.folders import check_output
-from posvec.system.remote import Address, is_address
+from posvec.system.remote import RemotePath, is_remote
 
 fsspec = pytest.importorskip("fsspec", reason='needs fsspec: pip install "posvec[distributed]"')
 
@@ -38,7 +38,7 @@ def elsewhere(memory, lines) -> str:
     [("s3://bucket/x", True), ("file:///tmp", True), ("wikipedia:cs", False), ("a/b", False), ("C:/x", False)],
 )
 def test_addresses_are_told_from_paths_and_names(name, expected):
-    assert is_address(name) is expected
+    assert is_remote(name) is expected
 
 
 def test_the_lines_of_a_folder_elsewhere_are_those_of_its_files(elsewhere, lines):
@@ -73,7 +73,7 @@ def test_a_model_elsewhere_is_saved_replaced_and_loaded(elsewhere, memory, small
 def test_training_elsewhere_is_resumed(elsewhere, small):
     class Interrupt:
         def on_block(self, progress):
-            if progress.share > 0.4:
+            if progress.fraction > 0.4:
                 raise KeyboardInterrupt
 
         def on_epoch(self, progress): ...
@@ -114,7 +114,7 @@ def test_commands_take_addresses(tmp_path, corpus, flags, posvec_command):
 
 def test_an_address_reads_and_writes_files(memory, tmp_path):
     (tmp_path / "file").write_bytes(b"content")
-    address = Address("memory://folder/deep/file")
+    address = RemotePath("memory://folder/deep/file")
     address.put(tmp_path / "file")
     assert address.exists()
     assert address.stat().st_size == 7

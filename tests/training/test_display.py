@@ -13,7 +13,7 @@ from posvec.training.display import LineDisplay, TerminalDisplay, describe, form
 PROGRESS = TrainingProgress(
     epoch=2,
     epochs=5,
-    share=0.3,
+    fraction=0.3,
     words=1000,
     seconds=10.0,
     words_per_second=1_140_524.0,

@@ -98,7 +98,8 @@ def test_callbacks_hear_of_every_block_and_epoch(corpus, small):
     words = [progress.words for progress in seen.blocks]
     assert words == sorted(words)
     assert words[-1] == model.report.words
-    assert seen.blocks[-1].share == pytest.approx(1, abs=0.02)
+    assert seen.blocks[-1].fraction == pytest.approx(1, abs=0.02)
+    assert seen.blocks[-1].share == seen.blocks[-1].fraction, "the name of 0.1.0"
     assert [progress.epoch for progress in seen.epochs] == [1, 2, 3]
     assert [progress.loss for progress in seen.epochs] == [epoch.loss for epoch in model.report.epochs]
     assert [p.validation_loss for p in seen.epochs] == [epoch.validation_loss for epoch in model.report.epochs]

@@ -15,7 +15,7 @@ import click
 
 from posvec.errors import ConfigError, PosvecError
 from posvec.system.console import make_console
-from posvec.system.remote import is_address
+from posvec.system.remote import is_remote
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ class Place(click.Path):
     """A path, or the address of a folder on another filesystem, which stays as it is."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if is_address(value) else super().convert(value, param, ctx)
+        return value if is_remote(value) else super().convert(value, param, ctx)
 
 
 DURATION = Duration()
@@ -168,7 +168,7 @@ def sources(corpus: tuple[str, ...]) -> list[str | Path]:
             check_corpus(name)
         elif name != "-" and not (name in DATASETS and len(corpus) == 1):
             find_files(name)
-    return [name if name == "-" or is_address(name) else Path(name) for name in corpus]
+    return [name if name == "-" or is_remote(name) else Path(name) for name in corpus]
 
 
 def _is_resumable(output: Path | str, key: str) -> bool:

@@ -19,11 +19,11 @@ from posvec.corpus.spooling import spool_sentences, spool_stream, spool_tokenize
 from posvec.corpus.tokenizers import TOKEN_SEPARATOR
 from posvec.errors import CorpusError
 from posvec.system.files import (
-    file_digest,
+    file_fingerprint,
     file_identity,
     find_files,
     is_compressed,
-    names_files,
+    path_exists,
     read_blocks,
     read_lines,
     reading,
@@ -194,7 +194,7 @@ class _File:
         self.name = str(path)
         self._identity = file_identity(path)
         self.size = self._identity[0]
-        self.digest = file_digest(path)
+        self.digest = file_fingerprint(path)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "path": self.path.absolute()}  # other processes are in other folders
@@ -242,9 +242,9 @@ def _as_paths(source: Source) -> list[str | Path] | None:
     if not isinstance(source, (list, tuple)) or not source or not all(isinstance(item, (str, Path)) for item in source):
         return None
     items = cast("list[str | Path]", list(source))
-    if not any(isinstance(item, Path) or item == "-" or names_files(item) for item in items[:_DECIDING]):
+    if not any(isinstance(item, Path) or item == "-" or path_exists(item) for item in items[:_DECIDING]):
         return None
-    missing = [str(item) for item in items if item != "-" and not names_files(item)]
+    missing = [str(item) for item in items if item != "-" and not path_exists(item)]
     if missing:
         shown = ", ".join(repr(item[:80]) for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
         raise CorpusError(

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from posvec.corpus.cache import writing_to
 from posvec.errors import DownloadError, PosvecError
-from posvec.system.files import decompressed, tells_damage
+from posvec.system.files import decompressed, is_corruption
 
 LIMIT = 2 << 30
 """Bytes that an archive may unpack to."""
@@ -46,7 +46,7 @@ def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda n
     except PosvecError:
         raise
     except Exception as error:
-        if not isinstance(error, _DAMAGE) and not tells_damage(error):
+        if not isinstance(error, _DAMAGE) and not is_corruption(error):
             raise
         reason = str(error).partition(":")[0]  # a list of what it is not may follow
         raise DownloadError(f"{archive} is damaged or no archive ({reason}); fetch it again") from error

@@ -28,7 +28,7 @@ from posvec.datasets.downloads import download, is_offline
 from posvec.datasets.dumps import NAME, find_dump
 from posvec.datasets.embedded import python_docs
 from posvec.errors import CorpusError, DownloadError
-from posvec.system.atomic import put_in_place, replacing
+from posvec.system.atomic import move_folder, replacing
 from posvec.system.console import format_size
 from posvec.system.extras import require_extra
 
@@ -157,7 +157,7 @@ def fetch_entry(entry: Entry, *, overwrite: bool = False, display: Display | Non
         with replacing(folder / _RECORD) as stream:
             stream.write(json.dumps(record, indent=2).encode())
         with writing_to(folder):  # killed just before, it is still what it was before, and that is recorded too
-            put_in_place(made, place) if made.is_dir() else made.replace(place)
+            move_folder(made, place) if made.is_dir() else made.replace(place)
         shutil.rmtree(folder / _DOWNLOADS, ignore_errors=True)
         return place
 

@@ -24,7 +24,7 @@ from posvec.corpus.sources import Corpus, Piece, ProgressCallback, text_blocks
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
 from posvec.system.extras import require_extra
-from posvec.vocabulary import Vocabulary, none_left
+from posvec.vocabulary import Vocabulary, no_words_error
 
 _PIECE = 32 << 20  # bytes of text at most
 _KEPT = 2  # pieces that a worker keeps at hand
@@ -44,7 +44,7 @@ def count(
     kept = {word: number for each in merged for word, number in zip(each.words, each.counts.tolist(), strict=True)}
     if not kept:
         distinct, highest = sum(each.distinct for each in merged), max(each.highest for each in merged)
-        raise none_left(corpus.name, distinct, tokens, highest, config)
+        raise no_words_error(corpus.name, distinct, tokens, highest, config)
     vocabulary = Vocabulary.from_counts(kept, config)
     vocabulary.total_words = tokens  # those of dropped words too
     return vocabulary

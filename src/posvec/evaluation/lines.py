@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from posvec.errors import CorpusError
 from posvec.system.console import plural
-from posvec.system.files import read_whole
+from posvec.system.files import read_file
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
     """
     parsed: list[T] = []
     invalid = 0
-    content = read_whole(Path(path)).removeprefix(b"\xef\xbb\xbf")
+    content = read_file(Path(path)).removeprefix(b"\xef\xbb\xbf")
     # Not splitlines, which also cuts at form feeds and other characters that editors do not count as ends of lines.
     for number, line in enumerate(content.split(b"\n"), 1):
         try:

@@ -19,7 +19,7 @@ from posvec import _kernel
 from posvec.errors import ModelError, PosvecError
 from posvec.system.arrays import FloatArray
 from posvec.system.atomic import replacing
-from posvec.system.files import is_compressed, read_whole, reading
+from posvec.system.files import is_compressed, read_file, reading
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
@@ -30,7 +30,7 @@ ROWS = 4096
 def read_bytes(path: Path) -> NDArray[np.uint8]:
     """A file's bytes: mapped, not read; those of a compressed file, or of a pipe, are gathered in memory."""
     if is_compressed(path) or (path.exists() and not path.is_file()):
-        return np.frombuffer(read_whole(path), np.uint8)
+        return np.frombuffer(read_file(path), np.uint8)
     with reading(path), path.open("rb") as file:
         if not file.seek(0, 2):
             return np.empty(0, np.uint8)

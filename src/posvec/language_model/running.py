@@ -13,7 +13,7 @@ from posvec.language_model.data import Texts, read_texts
 from posvec.language_model.lookup import lookup_table
 from posvec.language_model.report import LanguageModelReport
 from posvec.model import Model
-from posvec.storage.folders import check_output, claiming
+from posvec.storage.folders import check_output, locked_folder
 from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 
@@ -75,7 +75,7 @@ def train(
         coverage,
         config,
     )
-    with claiming(output), torch.random.fork_rng():
+    with locked_folder(output), torch.random.fork_rng():
         torch.manual_seed(config.seed)
         network = Network.create(config, table, texts.counts, features.dim if features else 0)
         return _run(network, texts, report, features, place, output, overwrite, display)
@@ -95,7 +95,7 @@ def resume(
     from posvec.language_model.storage import load_report, load_saved
 
     load_report(path)  # what is no language model is not claimed
-    with claiming(path), torch.random.fork_rng():
+    with locked_folder(path), torch.random.fork_rng():
         saved = load_saved(path)
         if saved.progress is None:
             raise ModelError(f"the training of {path} is over; train another one with more epochs")

@@ -24,7 +24,7 @@ from posvec.language_model.report import Epoch, LanguageModelReport
 from posvec.language_model.storage import Saved
 from posvec.language_model.transformer import Features
 from posvec.storage.records import TrainingProgress
-from posvec.system.signals import interruption
+from posvec.system.signals import deferred_signals
 
 
 class Training:
@@ -73,7 +73,7 @@ class Training:
 
     def run(self) -> LanguageModelReport:
         """Train the epochs that are left; the network has the weights of the best one when this returns."""
-        with interruption(self._interrupt):
+        with deferred_signals(self._interrupt):
             while len(self.report.epochs) < self.config.epochs:
                 self._train_epoch()
                 self._end_epoch()

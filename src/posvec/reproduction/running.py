@@ -26,7 +26,7 @@ from posvec.reproduction.findings import Findings
 from posvec.reproduction.paper import SENTENCES
 from posvec.reproduction.report import FIGURES, HTML, MARKDOWN, Report, State
 from posvec.reproduction.scales import SCALES, Part, Scale
-from posvec.storage.folders import claiming
+from posvec.storage.folders import locked_folder
 from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
 from posvec.system.console import plural
 from posvec.system.extras import require_extra
@@ -265,7 +265,7 @@ def _check_folder(folder: Path) -> None:
 def _working(folder: Path, keep: bool) -> Iterator[Path]:
     """The folder of models and of all that is needed only while something is missing; of one process at a time."""
     work = folder / WORK
-    with claiming(folder):
+    with locked_folder(folder):
         try:
             work.mkdir(exist_ok=True)
             (work / ".gitignore").write_text("*\n")

@@ -31,20 +31,20 @@ from posvec.system.atomic import (
     DigestingWriter,
     cannot_write,
     file_digest,
-    is_at,
+    is_same_file,
     remove_abandoned,
     replacing,
 )
-from posvec.system.remote import Address, is_address
+from posvec.system.remote import RemotePath, is_remote
 
 __all__ = [
     "FORMAT_VERSION",
     "Folder",
     "Tensors",
     "check_output",
-    "claiming",
     "dump_tensors",
     "load_folder",
+    "locked_folder",
     "read_tensors",
     "replacing",
     "save_folder",
@@ -79,11 +79,11 @@ def save_folder(
     Where this fails, for want of space or rights, it raises ModelError, and whatever was there before is still there.
     At an address (:mod:`posvec.system.remote`) the same holds, files being copied there before config.json.
     """
-    if is_address(path):
+    if is_remote(path):
         with tempfile.TemporaryDirectory() as folder:
             save_folder(folder, config, files, format_version=format_version)
             check_output(path, overwrite)
-            _upload(Path(folder), Address(str(path)))
+            _upload(Path(folder), RemotePath(str(path)))
         return
     path = Path(path)
     if reserved := _RESERVED & config.keys():
@@ -92,7 +92,7 @@ def save_folder(
     json.dumps(manifest)  # what cannot be written must fail before anything is touched
     targets = {name: path / _tagged(name, secrets.token_hex(6)) for name in files}
     check_output(path, overwrite)
-    with claiming(path):
+    with locked_folder(path):
         check_output(path, overwrite)  # again: another save may have ended in the meantime
         names = {*files, *_listed(path).values()}
         try:
@@ -115,8 +115,8 @@ def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
 
     Those at an address (:mod:`posvec.system.remote`) are copied to the cache first, unless they are there.
     """
-    if is_address(path):
-        return load_folder(_download(Address(str(path))), verify)
+    if is_remote(path):
+        return load_folder(_download(RemotePath(str(path))), verify)
     path = Path(path)
     manifest = _read_manifest(path)
     version = manifest.get("format_version")
@@ -134,8 +134,8 @@ def load_folder(path: str | os.PathLike[str], verify: bool = False) -> Folder:
 
 def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise ModelError if a model cannot be saved at ``path``: to be asked before hours are spent on training it."""
-    if is_address(path):
-        if not overwrite and (Address(str(path)) / _MANIFEST).exists():
+    if is_remote(path):
+        if not overwrite and (RemotePath(str(path)) / _MANIFEST).exists():
             raise ModelError(
                 f"{path} already holds a model; choose another output, or pass --overwrite (overwrite=True)"
             )
@@ -155,13 +155,13 @@ def check_output(path: str | os.PathLike[str], overwrite: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def claiming(path: str | os.PathLike[str] | None) -> Iterator[None]:
+def locked_folder(path: str | os.PathLike[str] | None) -> Iterator[None]:
     """Make a folder and keep other processes from working in it; who comes second is refused, by a ModelError.
 
     Two saves at once would remove each other's files, and two trainings each other's results, after hours. The folder
     is taken away again if nothing came of it. Who has claimed it may do so again, as training does to save.
     """
-    if path is None or is_address(path) or Path(path).resolve() in _CLAIMED.get():
+    if path is None or is_remote(path) or Path(path).resolve() in _CLAIMED.get():
         yield
         return
     path = Path(path)
@@ -203,7 +203,7 @@ def _claim(path: Path) -> int:
                 ) from error
             except OSError:
                 pass  # some network file systems have no locks for folders
-            if is_at(path, folder):
+            if is_same_file(path, folder):
                 return folder
             os.close(folder)  # who had it took it away
     except OSError as error:
@@ -217,7 +217,7 @@ def _tagged(name: str, tag: str) -> str:
     return f"{stem}-{tag}{dot}{suffix}"
 
 
-def _upload(folder: Path, target: Address) -> None:
+def _upload(folder: Path, target: RemotePath) -> None:
     """The manifest last: until then, what is there is what was there before."""
     listed = set(_listed(folder))
     for file in sorted(folder.iterdir(), key=lambda file: file.name == _MANIFEST):
@@ -229,7 +229,7 @@ def _upload(folder: Path, target: Address) -> None:
                 (target / name).remove()
 
 
-def _download(source: Address) -> Path:
+def _download(source: RemotePath) -> Path:
     """A copy in the cache, by the digest of its manifest: the same files are fetched once."""
     try:
         manifest = (source / _MANIFEST).read_bytes()

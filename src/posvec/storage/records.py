@@ -19,8 +19,8 @@ class TrainingProgress:
 
     epoch: int
     epochs: int
-    share: float
-    """Of all epochs, 0 to 1."""
+    fraction: float
+    """How much of all epochs is done, 0 to 1."""
     words: int
     """Tokens read so far, over all epochs."""
     seconds: float
@@ -31,6 +31,11 @@ class TrainingProgress:
     lr: float
     validation_loss: float | None = None
     """Of the last epoch that ended, if lines are held out."""
+
+    @property
+    def share(self) -> float:
+        """Deprecated alias of ``fraction``."""
+        return self.fraction
 
 
 @dataclass(frozen=True)

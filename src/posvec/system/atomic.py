@@ -73,7 +73,7 @@ def replacing_folder(path: str | os.PathLike[str], overwrite: bool = False) -> I
             yield temporary
             if others := sorted(before - {entry.name for entry in temporary.iterdir()}):
                 raise ModelError(f"{path} has other things in it, such as {others[0]}, so it is not overwritten")
-            put_in_place(temporary, path)
+            move_folder(temporary, path)
             _sync_folder(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -92,7 +92,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def put_in_place(new: Path, path: Path) -> None:
+def move_folder(new: Path, path: Path) -> None:
     """Give a folder the name ``path``. What had that name is gone, or, where the system can swap, is now at ``new``."""
     if not path.exists():
         new.rename(path)
@@ -118,7 +118,7 @@ def remove_abandoned(folder: Path) -> None:
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
-def is_at(path: Path, descriptor: int) -> bool:
+def is_same_file(path: Path, descriptor: int) -> bool:
     """Whether what was opened there is there still."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.stat())
@@ -199,7 +199,7 @@ def _is_ours(path: Path, descriptor: int) -> bool:
     """Lock it. Another process may have taken it for abandoned between its creation and now."""
     with contextlib.suppress(OSError):  # some network file systems have no locks; there, nothing is taken for abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return is_at(path, descriptor)
+    return is_same_file(path, descriptor)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from posvec.errors import CorpusError
-from posvec.system.remote import Address, is_address
+from posvec.system.remote import RemotePath, is_remote
 
 BLOCK = 4 << 20
 _SAMPLE = 64 << 10
@@ -21,9 +21,9 @@ _COMPRESSED_BLOCK = 64 << 10
 _MOST_GROWN, _GROWTH = 1 << 30, 1032
 
 
-def names_files(path: str | Path) -> bool:
+def path_exists(path: str | Path) -> bool:
     """Whether there is such a file or folder, readable or not, or the pattern matches one; addresses always do."""
-    if is_address(path):
+    if is_remote(path):
         return True
     try:
         return _exists(path) or bool(_matches(str(path)))
@@ -36,9 +36,9 @@ def names_files(path: str | Path) -> bool:
 def find_files(path: str | Path) -> list[Path]:
     """The file; or the regular files of a folder and those below it, sorted, without hidden ones; or of a pattern.
 
-    Those at an address are :class:`posvec.system.remote.Address`, which does what is asked of such paths.
+    Those at an address are :class:`posvec.system.remote.RemotePath`, which does what is asked of such paths.
     """
-    if is_address(path):
+    if is_remote(path):
         return _find_elsewhere(str(path))
     with reading(Path(path)):
         exists = _exists(path)
@@ -64,7 +64,7 @@ def file_identity(path: Path) -> tuple[int, int]:
     return stat.st_size, stat.st_mtime_ns
 
 
-def file_digest(path: Path) -> str:
+def file_fingerprint(path: Path) -> str:
     """Identifies a file without reading it all: its place, size, time, and its beginning, middle and end."""
     digest = blake2b(digest_size=16)
     with reading(path):
@@ -132,7 +132,7 @@ class reading:
             raise CorpusError(
                 f"no permission to read {self.path}; change it with chmod +r, or name another file"
             ) from error
-        if tells_damage(error):
+        if is_corruption(error):
             raise CorpusError(
                 f"{self.path} is damaged or not what its ending says ({str(error).rstrip('.')}); "
                 f"get the file again, or mend its ending"
@@ -141,7 +141,7 @@ class reading:
             raise CorpusError(f"cannot read {self.path}: {error.strerror}; check the file and its disk") from error
 
 
-def tells_damage(error: BaseException | None) -> bool:
+def is_corruption(error: BaseException | None) -> bool:
     """Whether it is how a decompressor says that its bytes are no good."""
     if isinstance(error, OSError):
         return error.errno is None  # how bz2 says it
@@ -149,7 +149,7 @@ def tells_damage(error: BaseException | None) -> bool:
     return isinstance(error, (EOFError, zlib.error, lzma.LZMAError)) or type(error).__name__ == "ZstdError"
 
 
-def read_whole(path: Path) -> bytearray:
+def read_file(path: Path) -> bytearray:
     """All bytes of a file, decompressed by its ending; CorpusError if a compressed one grows beyond all measure."""
     content = bytearray()
     for block in read_bounded(path):
@@ -183,7 +183,7 @@ def _to_line_end(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _find_elsewhere(address: str) -> list[Path]:
-    files = Address(address).files()
+    files = RemotePath(address).files()
     if not files:
         raise CorpusError(f"no file is at {address}; check the address")
     return cast("list[Path]", files)

@@ -1,7 +1,7 @@
 """Files that are elsewhere: on any filesystem that fsspec knows (extra ``distributed``), named by an address.
 
 ``s3://bucket/texts/*.gz``, ``gs://...``, ``hdfs://...``, ``file:///...``: each kind needs its driver, such as s3fs. An
-:class:`Address` does what the readers of corpora ask of a path; models are saved to and loaded from folders there by
+:class:`RemotePath` does what the readers of corpora ask of a path; models are saved to and loaded from folders there by
 way of a copy on this machine.
 """
 
@@ -19,8 +19,8 @@ from posvec.system.extras import require_extra
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def is_address(name: object) -> bool:
-    return isinstance(name, (str, Address)) and _ADDRESS.match(str(name)) is not None
+def is_remote(name: object) -> bool:
+    return isinstance(name, (str, RemotePath)) and _ADDRESS.match(str(name)) is not None
 
 
 class Stat(NamedTuple):
@@ -30,7 +30,7 @@ class Stat(NamedTuple):
     st_mtime_ns: int
 
 
-class Address:
+class RemotePath:
     """A file or folder elsewhere."""
 
     def __init__(self, address: str) -> None:
@@ -41,7 +41,7 @@ class Address:
         return self.address
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Address, (self.address,)
+        return RemotePath, (self.address,)
 
     @property
     def name(self) -> str:
@@ -51,10 +51,10 @@ class Address:
     def suffix(self) -> str:
         return PurePosixPath(self.path).suffix
 
-    def __truediv__(self, name: str) -> Address:
-        return Address(f"{self.address.rstrip('/')}/{name}")
+    def __truediv__(self, name: str) -> RemotePath:
+        return RemotePath(f"{self.address.rstrip('/')}/{name}")
 
-    def absolute(self) -> Address:
+    def absolute(self) -> RemotePath:
         return self
 
     def open(self, mode: str = "rb") -> IO[bytes]:
@@ -76,7 +76,7 @@ class Address:
         with _reachable(self.address):
             return bool(self.filesystem.isfile(self.path))
 
-    def files(self) -> list[Address]:
+    def files(self) -> list[RemotePath]:
         """Itself; or the files of a folder and those below it, sorted, without hidden ones; or of a pattern."""
         with _reachable(self.address):
             if self.filesystem.isfile(self.path):
@@ -87,7 +87,7 @@ class Address:
                 found = [each for match in self.filesystem.glob(self.path) for each in self.filesystem.find(match)]
         base = len(PurePosixPath(self.path).parts)
         shown = [each for each in sorted(found) if not any(p.startswith(".") for p in PurePosixPath(each).parts[base:])]
-        return [Address(self.filesystem.unstrip_protocol(each)) for each in shown]
+        return [RemotePath(self.filesystem.unstrip_protocol(each)) for each in shown]
 
     def read_bytes(self) -> bytes:
         with _reachable(self.address):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interruption(handle: Callable[[], None]) -> Iterator[None]:
+def deferred_signals(handle: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C (SIGINT) and ``kill`` (SIGTERM) call ``handle`` in place of ending what the main thread happens to do."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread has a say in signals
         yield

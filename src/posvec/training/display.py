@@ -54,7 +54,7 @@ class TerminalDisplay:
     def on_block(self, progress: TrainingProgress) -> None:
         if self._training is None:
             self._training = self._bar.add_task("training", total=1.0, detail="")
-        self._bar.update(self._training, completed=progress.share, detail=describe(progress))
+        self._bar.update(self._training, completed=progress.fraction, detail=describe(progress))
 
     def on_epoch(self, progress: TrainingProgress) -> None:
         if progress.validation_loss is not None:
@@ -89,7 +89,7 @@ class LineDisplay:
 
     def on_block(self, progress: TrainingProgress) -> None:
         if self._is_time():
-            self._print(f"training: {progress.share:6.1%}  {describe(progress)}")
+            self._print(f"training: {progress.fraction:6.1%}  {describe(progress)}")
 
     def on_epoch(self, progress: TrainingProgress) -> None:
         if progress.epochs > 1 or progress.validation_loss is not None:

@@ -19,7 +19,7 @@ from typing import Protocol
 from posvec.errors import CorpusError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
-from posvec.system.signals import interruption
+from posvec.system.signals import deferred_signals
 from posvec.training.divergence import overflow_advice
 from posvec.training.stretches import Crew, Text, Threads, Work, content_digest, learning_rate
 
@@ -105,7 +105,7 @@ class _Run:
     # ---- epochs -------------------------------------------------------------------------------------------------
 
     def run(self) -> TrainingReport:
-        with interruption(self._interrupt):
+        with deferred_signals(self._interrupt):
             stopped_early = self._train_epochs()
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
@@ -233,7 +233,7 @@ class _Run:
         return TrainingProgress(
             epoch=min(len(self.epochs) + 1, self.config.training.epochs),
             epochs=self.config.training.epochs,
-            share=share,
+            fraction=share,
             words=self.all_epochs.words,
             seconds=self.seconds,
             words_per_second=speed,

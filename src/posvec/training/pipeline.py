@@ -18,9 +18,9 @@ from posvec.datasets.library import Display as FetchingDisplay
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
 from posvec.presets import make_config
-from posvec.storage.folders import check_output, claiming, load_folder
+from posvec.storage.folders import check_output, load_folder, locked_folder
 from posvec.storage.records import Preparation, TrainingState
-from posvec.system.remote import is_address
+from posvec.system.remote import is_remote
 from posvec.training.backend import Engine, ThisMachine
 from posvec.training.divergence import check_parameters
 from posvec.training.loop import Callback
@@ -78,7 +78,7 @@ def train(
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
-    with open_source(corpus, config, custom, display) as opened, claiming(output):
+    with open_source(corpus, config, custom, display) as opened, locked_folder(output):
         created, encoded, before = prepare(opened, config, display, given, base, engine)
         return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, engine)
 
@@ -99,7 +99,7 @@ def resume(
     was a function. With one thread the result is, byte for byte, that of training that was never interrupted.
     """
     load_folder(path)  # what is no model is not claimed
-    with claiming(path):
+    with locked_folder(path):
         model = Model.load(path, verify=True)
         model.trained_tables()
         state = model.state
@@ -235,7 +235,7 @@ def train_prepared(
         model.save(output, overwrite=saved_here)
         saved_here = True
 
-    with claiming(output):
+    with locked_folder(output):
         with (engine or ThisMachine()).crew(model, encoded) as crew:
             report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
         check_parameters(model)
@@ -260,7 +260,7 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | 
     """Where the corpus of interrupted training was, if it is still there."""
     if not state.sources:
         raise ModelError(f"the corpus of {model} did not come from files alone; give it again: posvec resume {model} -")
-    sources = [each if is_address(each) else Path(each) for each in state.sources]
+    sources = [each if is_remote(each) else Path(each) for each in state.sources]
     for source in sources:
         if isinstance(source, Path) and not source.exists() and str(source) not in DATASETS:
             raise ModelError(

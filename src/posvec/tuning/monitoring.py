@@ -37,14 +37,14 @@ class TrialMonitor:
 
     def on_block(self, progress: TrainingProgress) -> None:
         """Check the deadline and, after each quarter of training, the objective."""
-        self.show(progress.share)
+        self.show(progress.fraction)
         # Not more often: the check reads the storage, which other processes write to.
         if time.monotonic() - self.deadline_checked > _SECONDS_BETWEEN_DEADLINE_CHECKS:
             self.deadline_checked = time.monotonic()
             if self.is_late():
                 self._stop(TIME_IS_UP)
-        if self.early and self.checks_done < int(progress.share * _CHECKS) < _CHECKS:
-            self.checks_done = int(progress.share * _CHECKS)
+        if self.early and self.checks_done < int(progress.fraction * _CHECKS) < _CHECKS:
+            self.checks_done = int(progress.fraction * _CHECKS)
             self.trial.report(self.early(_snapshot(self.model), progress), self.checks_done)
             if self.trial.should_prune():
                 self._stop(f"worse than most after {self.checks_done / _CHECKS:.0%} of training")
