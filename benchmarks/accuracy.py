@@ -1,6 +1,6 @@
 """Accuracy and memory of posvec and gensim on the same tokenized text under the same settings, several seeds each.
 
-    python benchmarks/accuracy.py TOKENIZED_TEXT DATA [--seeds 3] [-o benchmarks/results/accuracy]
+    python benchmarks/accuracy.py TOKENIZED_TEXT DATA [--seeds 3] [-o results/benchmarks/accuracy]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
 benchmarks/README.md). Each run is a process of its own (benchmarks/contestant.py); runs that OUTPUT.jsonl holds already

@@ -1,6 +1,6 @@
 """Seconds to evaluate word analogies, posvec and gensim alternating on the same vectors and questions; scores compared.
 
-    python benchmarks/analogies.py QUESTIONS [--rounds 3] [--every 10] [-o benchmarks/results/analogies.md]
+    python benchmarks/analogies.py QUESTIONS [--rounds 3] [--every 10] [-o results/benchmarks/analogies.md]
 
 QUESTIONS is Google's questions-words.txt. The vectors are made up: 150,000 words of 300 features, those of the
 questions in pairs that differ by about the same vector in each section, so that some answers are right. gensim, which

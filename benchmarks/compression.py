@@ -1,6 +1,6 @@
 """Size and quality of a model compressed in several ways.
 
-    python benchmarks/compression.py MODEL DATA [-o benchmarks/results/compression.md]
+    python benchmarks/compression.py MODEL DATA [-o results/benchmarks/compression.md]
 
 DATA has analogy/ and similarity/ (see benchmarks/README.md).
 """

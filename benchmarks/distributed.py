@@ -1,6 +1,6 @@
 """Training on a Ray cluster beside one process: words/s, accuracy, a worker that is killed. Runs alternate.
 
-    python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [--rounds 5] [-o benchmarks/results/distributed]
+    python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [--rounds 5] [-o results/benchmarks/distributed]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
 benchmarks/README.md). Accuracy and speed are those of the whole text, speed in several rounds, with the machine probed

@@ -1,6 +1,6 @@
 """How long the explorer takes to answer, over HTTP, with words that were not asked for before.
 
-python benchmarks/explorer.py MODEL [MODEL ...] [--rounds 40] [-o benchmarks/results/explorer.md]
+python benchmarks/explorer.py MODEL [MODEL ...] [--rounds 40] [-o results/benchmarks/explorer.md]
 """
 
 from __future__ import annotations

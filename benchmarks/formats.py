@@ -1,6 +1,7 @@
 """Seconds to read files of word vectors, posvec and gensim alternating in one process, and to open a saved model.
 
-    python benchmarks/formats.py [--words 150000] [--dim 300] [--rounds 5] [--text-rounds 2] [-o results/formats.md]
+    python benchmarks/formats.py [--words 150000] [--dim 300] [--rounds 5] [--text-rounds 2]
+        [-o results/benchmarks/formats.md]
 
 The files are made for it, in a temporary folder (about 3 GB), and are in the system's cache when they are read. Ratios
 are taken within a round. A saved model is opened by a process of its own, so that nothing is loaded before.

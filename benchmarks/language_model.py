@@ -1,6 +1,6 @@
 """Tokens per second of training a language model: posvec beside the recipe of PyTorch's word_language_model example.
 
-    python benchmarks/language_model.py [--words 10000 33278] [--rounds 5] [-o benchmarks/results/language-model.md]
+    python benchmarks/language_model.py [--words 10000 33278] [--rounds 5] [-o results/benchmarks/language-model.md]
 
 The recipe: an embedding tied to the linear layer, dropout, two LSTM layers, log_softmax and NLLLoss, gradients clipped,
 weights moved by -lr times the gradient. All have the same shapes: 300 features and units, batch 40, 35 steps. They

@@ -1,6 +1,6 @@
 """Words per second before training, from raw text: posvec counts and encodes, gensim counts; alternating.
 
-    python benchmarks/preparing.py TEXT [--rounds 5] [--every 10] [-o benchmarks/results/preparing.md]
+    python benchmarks/preparing.py TEXT [--rounds 5] [--every 10] [-o results/benchmarks/preparing.md]
 
 TEXT is UTF-8, not tokenized, compressed or not; every tenth line of it is used. gensim has no tokenizer of this kind:
 it is given the tokens of re.findall, and, beside that, a file that is tokenized already, which is less work than

@@ -1,6 +1,6 @@
 """Neighbours of words beside gensim: one batch against a loop of most_similar calls, alternating.
 
-    python benchmarks/queries.py [--words 150000] [--dim 300] [--rounds 7] [-o benchmarks/results/queries.md]
+    python benchmarks/queries.py [--words 150000] [--dim 300] [--rounds 7] [-o results/benchmarks/queries.md]
 
 The vectors are random, in clusters as words of a language lie. Needs gensim and usearch.
 """

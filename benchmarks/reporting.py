@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
+RESULTS = HERE.parent / "results" / "benchmarks"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,6 +1,6 @@
 """How near training comes to what the machine's memory allows: bandwidths and training, alternating.
 
-    python benchmarks/roofline.py TOKENIZED_TEXT [--rounds 8] [--every 50] [-o benchmarks/results/roofline.md]
+    python benchmarks/roofline.py TOKENIZED_TEXT [--rounds 8] [--every 50] [-o results/benchmarks/roofline.md]
 
 roofline.cpp, compiled here by the system's compiler (CXX, or c++), copies, reads and updates rows of a table of
 the model's size and does nothing else. The rows that training must move at least are drawn from the text.

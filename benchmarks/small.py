@@ -1,6 +1,6 @@
 """Settings for small corpora: trains the constrained model under several and writes a table of accuracies.
 
-    python benchmarks/small.py TEXT DATA [-o benchmarks/results/small.md]
+    python benchmarks/small.py TEXT DATA [-o results/benchmarks/small.md]
 
 TEXT is a corpus of a few million words; DATA has analogy/ and similarity/ (see benchmarks/README.md).
 """

@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", default=BASE)
     parser.add_argument("--build-type", default="Release", help="Debug builds faster, and is slow to test")
     parser.add_argument("--jobs", default="1", help="compilers at once")
-    parser.add_argument("-o", "--output", type=Path, default=ROOT / "reliability" / "results" / "compatibility.md")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "results" / "reliability" / "compatibility.md")
     arguments = parser.parse_args()
     os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = arguments.jobs
     outcomes: list[Outcome] = []

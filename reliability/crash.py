@@ -5,7 +5,7 @@
 Each run makes its inputs, kills the command in the midst (SIGKILL, its whole process group), and then asks: is every
 output absent, the old complete version or the new one? Does the command succeed when it is given again (or posvec
 resume)? Is the result that of a run which was never killed? Is every temporary file gone? Several times over, so that
-also what goes on after a crash is killed. Writes results/crash.md if all actions were run.
+also what goes on after a crash is killed. Writes results/reliability/crash.md if all actions were run.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def main() -> None:
 def _write(rows: list[list[str]], faults: list[str], runs: int, seed: int) -> None:
     head = ["action", "runs", "killed (moment + operation)", "found afterwards", "went on to the same result", "faults"]
     table = "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
-    (HERE / "results" / "crash.md").write_text(
+    (HERE.parent / "results" / "reliability" / "crash.md").write_text(
         f"# Commands killed at random moments\n\nMade by `python reliability/crash.py --runs {runs} --seed {seed}` on "
         f"{time.strftime('%Y-%m-%d')}.\nInputs: a corpus of 42,000 words, models of D = 20. A moment is one of CPU "
         "time, uniform over that of an\nundisturbed run; an operation is one on files (open to write, rename, remove, "

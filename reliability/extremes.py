@@ -1,6 +1,6 @@
 """Extremes of text and shape, through all that is done with a model: each step works, or one sentence says why not.
 
-    python reliability/extremes.py [CASE ...] [-o reliability/results/extremes.md]
+    python reliability/extremes.py [CASE ...] [-o results/reliability/extremes.md]
 
 Without names, all cases but the vocabulary of 10 million words, which takes minutes and 5 GB: `extremes.py vocabulary`.
 """
@@ -32,7 +32,7 @@ from posvec.presets import MODELS
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results" / "reliability"
 COMMON: dict[str, Any] = {"dim": 8, "min_count": 1, "sample": 0.0, "threads": 1}
 
 
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("-o", "--output", type=Path, help="by default named after the cases, in results/")
+    parser.add_argument("-o", "--output", type=Path, help="by default named after the cases, in results/reliability")
     arguments = parser.parse_args()
     outcomes: list[Outcome] = []
     for name in arguments.cases or [name for name in CASES if name != "vocabulary"]:

@@ -1,6 +1,6 @@
 """Numerical trust: short trainings over presets, models, initializers, D and learning rates.
 
-    python reliability/grid.py [--every 1] [--kept build/grid.jsonl] [-o reliability/results/grid.md]
+    python reliability/grid.py [--every 1] [--kept build/grid.jsonl] [-o results/reliability/grid.md]
 
 No parameter may become NaN or infinite, and the loss of the last epoch must be well below that of the first, for every
 learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins
@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
 from runs import keep_run, read_runs
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results" / "reliability"
 DIMS = (1, 10, 100, 300)
 INITIALIZERS = SETTINGS["initializer"].choices
 RATES = (0.005, 0.025, 0.05, 0.1, 0.5, 2.0, 100.0)

@@ -37,7 +37,7 @@ from posvec.storage.records import TrainingProgress
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from reporting import made_by, table, write
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results" / "reliability"
 WORDS = 3000
 MEGABYTE = 1 << 20
 

@@ -22,7 +22,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 # What each preset changes. paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's
-# defaults. small: for corpora under 10M words, chosen by measurement (benchmarks/results/small.md).
+# defaults. small: for corpora under 10M words, chosen by measurement (results/benchmarks/small.md).
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
     "paper": {
