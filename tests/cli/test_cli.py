@@ -61,6 +61,7 @@ def test_train_reports_in_plain_lines_where_there_is_no_terminal(posvec_command,
         r"^ +corpus +7,200 words in 600 lines *$",
         r"^ +training +\d+\.\d s on 1 thread *$",
         r"^ +speed +[\d,]+ words/s *$",
+        r"^ +learning rate +0\.07 to 0\.007 *$",
         r"^ +validation loss +\d\.\d+ *$",
         r"^The corpus has 7,200 words; with fewer than 10,000,000, --preset small usually gives better vectors\.$",
     ):
@@ -217,6 +218,7 @@ def test_ctrl_c_and_kill_save_and_resume_finishes_with_the_same_bytes(
     assert 2 * 192 <= done < 12 * 192
     shown = posvec_command("info", model)
     assert f"Training was interrupted; go on with: posvec resume {model}" in shown.out
+    assert "learning rate 0.07 to 0.007\n" in shown.out
     assert json.loads(posvec_command("info", model, "--json").out)["interrupted"] is True
     assert posvec_command("resume", model).code == 0
     whole = posvec.train(long_corpus, "constrained", **small, epochs=12, validation=validation)

@@ -237,9 +237,10 @@ def report(
     overwrite: bool,
 ) -> None:
     """All about MODEL on one self-contained page: settings, training, analogies, positions, clusters, words."""
+    from posvec.cli.model_report import render_model_report
     from posvec.evaluation import analogy, similarity
     from posvec.model import Model
-    from posvec.plots.page import make_page, write_page
+    from posvec.plots.page import write_page
 
     refuse_existing(output, overwrite)
     text = sources((corpus,)) if corpus else None
@@ -249,7 +250,7 @@ def report(
         measures["Analogies"] = analogy.evaluate(loaded, questions)
     if pairs:
         measures["Similarity"] = similarity.evaluate(loaded, pairs)
-    page = make_page(loaded, model_name(model), measures, sentences, text)
+    page = render_model_report(loaded, model_name(model), measures, sentences, text)
     write_page(page, output)
     click.echo(f"{output} is written; open it in a browser", err=True)
 

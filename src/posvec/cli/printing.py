@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posvec.config import SETTINGS
+from posvec.config import SETTINGS, Config
 from posvec.system.console import format_size, make_table, plural
 
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from posvec.model import Model
     from posvec.storage.records import ClusterReport
+
+
+def format_learning_rate(config: Config) -> str:
+    """Return the initial and the final learning rate, for example "0.07 to 0.0105"."""
+    rate = config.training.initial_lr
+    return f"{rate:g} to {rate * config.training.final_lr_ratio:g}"
 
 
 def print_report(console: Console, model: Model, output: Path) -> None:
@@ -30,6 +36,7 @@ def print_report(console: Console, model: Model, output: Path) -> None:
         ("training", f"{report.seconds:.1f} s on {plural(report.threads, 'thread')}"),
         *_cluster_rows(report.cluster),
         ("speed", f"{report.words_per_second:,.0f} words/s"),
+        ("learning rate", format_learning_rate(model.config)),
         ("loss", f"{report.loss:.4f}"),
         *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
         *([("stopped early", f"after {plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
@@ -61,6 +68,8 @@ def print_info(console: Console, model: Model, path: Path) -> None:
         value = getattr(getattr(model.config, setting.group), setting.name)
         table.add_row(setting.name, Text(f"{value}", "" if value == setting.default else "bold"))
     console.print(table)
+    if model.state or not model.report:
+        console.print(f"learning rate {format_learning_rate(model.config)}")
     if model.state:
         console.print(f"Training was interrupted; go on with: posvec resume {path}")
     elif model.report:

@@ -1,4 +1,4 @@
-"""Figures of training, epoch by epoch: of a model, and of language models on the vectors of several."""
+"""Figures of training by epoch: the losses of a model, and the perplexities of language models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 @styled
 def training(report: TrainingReport) -> Figure:
-    """Loss of each epoch."""
+    """Plot the training loss and, if there is one, the validation loss of each epoch.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> figure = plots.training(posvec.load("model").report)
+    >>> figure.axes[0].get_ylabel()
+    'loss per masked word'
+    """
     figure, axes = new_axes(1.8)
     epochs = list(range(1, len(report.epochs) + 1))
     line(axes, epochs, [each.loss for each in report.epochs], "training", 0)
@@ -32,7 +41,14 @@ def training(report: TrainingReport) -> Figure:
 
 @styled
 def perplexities(result: Comparison) -> Figure:
-    """Validation perplexity of language models by epoch: a line for each name, a band over its runs."""
+    """Plot the validation perplexity of language models by epoch.
+
+    Parameters
+    ----------
+    result
+        The comparison that :func:`posvec.language_model.compare` returns. Each name gets a line, the mean of its
+        runs, and a band from the lowest to the highest of them.
+    """
     figure, axes = new_axes(2.4)
     curves = result.validation()
     for number, (name, by_epoch) in enumerate(curves.items()):

@@ -1,4 +1,4 @@
-"""Figures of what a model has learnt: positions, clusters of features, context words."""
+"""Figures of the positional vectors: importance of positions, clusters of features, context words, contributions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,40 @@ if TYPE_CHECKING:
 
 
 def positions(result: PositionImportance) -> Figure:
-    """Importance of positions, a curve for each model."""
+    """Plot the importance of positions, a curve for each model.
+
+    Parameters
+    ----------
+    result
+        The result of :func:`posvec.evaluation.positions.importance`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> from posvec.evaluation.positions import importance
+    >>> figure = plots.positions(importance(posvec.load("model")))
+    >>> plots.save(figure, "positions.svg")
+    """
     return position_curves(
-        {name: {place: (value,) * 3 for place, value in each.items()} for name, each in result.models.items()}
+        {name: {position: (value,) * 3 for position, value in each.items()} for name, each in result.models.items()}
     )
 
 
 @styled
 def position_curves(series: Mapping[str, Mapping[int, Sequence[float]]]) -> Figure:
-    """Importance of positions, of each a value and the ends of its interval, which is shown as a band."""
+    """Plot the importance of positions with intervals.
+
+    Parameters
+    ----------
+    series
+        By the name of each curve and by position: the value, and the lower and upper end of its interval.
+
+    Examples
+    --------
+    >>> from posvec import plots
+    >>> figure = plots.position_curves({"model": {-1: (0.9, 0.8, 1.0), 1: (0.7, 0.6, 0.8)}})
+    """
     figure, axes = new_axes(2.1)
     for number, (name, points) in enumerate(series.items()):
         values, lows, highs = zip(*points.values(), strict=True)
@@ -44,7 +69,20 @@ def position_curves(series: Mapping[str, Mapping[int, Sequence[float]]]) -> Figu
 
 @styled
 def clusters(result: Clusters) -> Figure:
-    """Importance of positions according to each cluster, with the cluster's size."""
+    """Plot the mean |d| of each cluster of positional features by position.
+
+    Parameters
+    ----------
+    result
+        The clusters that :func:`posvec.evaluation.clusters.find` returns; their sizes are shown in the legend.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> from posvec.evaluation.clusters import find
+    >>> figure = plots.clusters(find(posvec.load("model")))
+    """
     figure, axes = new_axes(2.1)
     for number, cluster in enumerate(result):
         _curve(axes, result.positions, cluster.curve, f"{cluster.name} ({len(cluster.features)})", number)
@@ -57,16 +95,29 @@ def clusters(result: Clusters) -> Figure:
 
 @styled
 def heat_map(result: Clusters) -> Figure:
-    """|d_p,j| of every position and feature, features ordered by cluster and, within it, by their greatest weight."""
+    """Plot |d| of every position and feature, ordered by cluster and by the greatest weight of the feature.
+
+    Parameters
+    ----------
+    result
+        The clusters that :func:`posvec.evaluation.clusters.find` returns.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> from posvec.evaluation.clusters import find
+    >>> figure = plots.heat_map(find(posvec.load("model")))
+    """
     figure, axes = new_axes(2.4)
     peaks = result.weights.max(0)
     order = [feature for each in result for feature in sorted(each.features, key=lambda j: -peaks[j])]
-    # The few greatest weights would leave all others in the dark.
+    # If the scale included the few greatest weights, all others would look black.
     limit = float(np.quantile(result.weights, 0.995)) or 1.0
     image = axes.imshow(
         result.weights[:, order], aspect="auto", interpolation="nearest", cmap="cividis", vmin=0, vmax=limit
     )
-    rows = [each for each in _labelled(result.positions) if abs(each) > 1]  # those nearest to the gap would overlap
+    rows = [each for each in _labelled(result.positions) if abs(each) > 1]  # the labels -1, gap and +1 would overlap
     gap = len(result.positions) / 2 - 0.5
     axes.set_yticks([*map(result.positions.index, rows), gap], [*map(_signed, rows), "gap"])
     axes.axhline(gap, color="white", linewidth=0.6, linestyle=":")
@@ -76,7 +127,7 @@ def heat_map(result: Clusters) -> Figure:
     for edge in edges[1:-1]:
         axes.axvline(edge - 0.5, color="white", linewidth=1)
     for number, (each, begin, end) in enumerate(zip(result, edges[:-1], edges[1:], strict=True)):
-        # a bar in the colour of the cluster's curve, named in the legend: names do not fit above narrow clusters
+        # A bar in the colour of the cluster's curve, named in the legend: names do not fit above it
         axes.plot(
             [begin - 0.5, end - 0.5], [1.03, 1.03], color=colour(number), linewidth=3, solid_capstyle="butt",
             transform=axes.get_xaxis_transform(), clip_on=False, label=f"{each.name} ({len(each.features)})",
@@ -91,7 +142,20 @@ def heat_map(result: Clusters) -> Figure:
 
 @styled
 def context_words(result: ContextWords) -> Figure:
-    """The most important context words of each class."""
+    """Plot the importance of the most important context words of each class.
+
+    Parameters
+    ----------
+    result
+        The result of :func:`posvec.evaluation.context_words.top`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> from posvec.evaluation.context_words import top
+    >>> figure = plots.context_words(top(posvec.load("model")))
+    """
     shown = {name: words for name, words in result.top.items() if words}
     heights = [len(words) for words in shown.values()]
     figure = new_figure(0.4 + 0.14 * sum(heights) + 0.25 * len(heights))
@@ -109,7 +173,20 @@ def context_words(result: ContextWords) -> Figure:
 
 @styled
 def contributions(result: Explanation) -> Figure:
-    """What each context word contributes to the score of the masked word."""
+    """Plot what each context word contributes to the score of the masked word.
+
+    Parameters
+    ----------
+    result
+        The explanation that :func:`posvec.evaluation.masked.explain` returns.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec import plots
+    >>> from posvec.evaluation.masked import explain
+    >>> figure = plots.contributions(explain(posvec.load("model"), "the cat [MASK] the dog", "sees"))
+    """
     parts = result.contributions
     figure, axes = new_axes(0.75 + 0.16 * len(parts))
     values = [each.value for each in parts]
@@ -125,7 +202,7 @@ def contributions(result: Explanation) -> Figure:
 
 
 def _curve(axes: Axes, positions: Sequence[int], values: Sequence[float], name: str, number: int) -> None:
-    """A line over positions that stops at the masked word and goes on behind it."""
+    """Plot a line over positions with a gap at the masked word."""
     middle = len(positions) // 2
     gap = [*positions[:middle], 0, *positions[middle:]]
     line(axes, gap, [*values[:middle], np.nan, *values[middle:]], name, number)
@@ -139,7 +216,7 @@ def _position_axis(axes: Axes, positions: Sequence[int]) -> None:
 
 
 def _labelled(positions: Sequence[int]) -> list[int]:
-    """Positions that are named on an axis: all of a small window; of a large one the nearest, every fifth, the last."""
+    """Return the positions with a label: all of a small window; of a large one the nearest and every fifth or so."""
     window = max(positions)
     if window <= 5:
         return list(positions)

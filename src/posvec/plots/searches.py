@@ -1,4 +1,4 @@
-"""Figures of a search for hyperparameters."""
+"""Figures of a hyperparameter search."""
 
 from __future__ import annotations
 
@@ -16,10 +16,32 @@ if TYPE_CHECKING:
 
 
 def study(result: SearchResult) -> dict[str, Figure]:
-    """Everything that there is to see in a search, by the name of its file."""
+    """Plot everything about a search.
+
+    Parameters
+    ----------
+    result
+        The result of :func:`posvec.tuning.search` or :func:`posvec.tuning.load_study`.
+
+    Returns
+    -------
+    dict
+        The figures by name: ``history``, ``importance`` if there are enough trials, the effect of each setting on the
+        first objective (such as ``accuracy-window``) and, with several objectives, ``front``.
+
+    Examples
+    --------
+    >>> from posvec import plots, tuning
+    >>> result = tuning.search(
+    ...     "corpus.txt", output="study", space=["window=1..3"], objectives=["validation_loss"], trials=2,
+    ...     preset="small", dim=4, epochs=1, threads=1,
+    ... )
+    >>> list(plots.study(result))
+    ['history', 'validation_loss-window']
+    """
     figures = {"history": history(result)}
     if result.importance:
-        figures["importance"] = importance(result)
+        figures["importance"] = setting_importance(result)
     for text in result.space:
         name = text.partition("=")[0]
         figures[f"{next(iter(result.objectives))}-{name}".replace(":", "-")] = effect(result, name)
@@ -30,7 +52,7 @@ def study(result: SearchResult) -> dict[str, Figure]:
 
 @styled
 def history(result: SearchResult) -> Figure:
-    """The first objective of every trial, and the best so far."""
+    """Plot the first objective of every trial, and the best value so far."""
     name, direction = next(iter(result.objectives.items()))
     figure, axes = new_axes(2.1)
     trials = [trial for trial in result.trials if trial.values]
@@ -39,9 +61,9 @@ def history(result: SearchResult) -> Figure:
     axes.step(numbers, best, where="post", color=colour(1), label="best so far")
     axes.plot(numbers, values, MARKS[0], color=colour(0), label="trial")
     pruned = [trial.number for trial in result.trials if trial.state == "pruned"]
-    if pruned:  # at the edge: there is no value of theirs to show
+    if pruned:  # at the lower edge, because they have no final value
         axes.plot(
-            pruned, [0.01] * len(pruned), "x", color=INK, transform=axes.get_xaxis_transform(), label="given up early"
+            pruned, [0.01] * len(pruned), "x", color=INK, transform=axes.get_xaxis_transform(), label="stopped early"
         )  # fmt: skip
     axes.locator_params("x", integer=True)
     axes.set_xlabel("trial")
@@ -51,8 +73,8 @@ def history(result: SearchResult) -> Figure:
 
 
 @styled
-def importance(result: SearchResult) -> Figure:
-    """How much each setting decides whether a trial is among the best."""
+def setting_importance(result: SearchResult) -> Figure:
+    """Plot how much each setting decides whether a trial is among the best quarter."""
     names = list(result.importance)
     figure, axes = new_axes(0.55 + 0.2 * len(names))
     axes.barh(range(len(names)), list(result.importance.values()), 0.7, color=colour(0))
@@ -65,7 +87,7 @@ def importance(result: SearchResult) -> Figure:
 
 @styled
 def effect(result: SearchResult, setting: str) -> Figure:
-    """The first objective against one setting, a mark for each trial, the best ones marked."""
+    """Plot the first objective of all trials against one setting; the best trials have another mark."""
     name = next(iter(result.objectives))
     figure, axes = new_axes(2.1)
     trials = [trial for trial in result.trials if trial.values]
@@ -74,9 +96,9 @@ def effect(result: SearchResult, setting: str) -> Figure:
         choices = sorted(map(str, set(values)))
         axes.set_xticks(range(len(choices)), choices, rotation=20 if len(choices) > 3 else 0)
         axes.set_xlim(-0.5, len(choices) - 0.5)
-        places: list[float] = [choices.index(str(value)) for value in values]
+        x: list[float] = [choices.index(str(value)) for value in values]
     else:
-        places = list(values)
+        x = list(values)
         if any(text.startswith(f"{setting}=") and text.endswith(":log") for text in result.space):
             ticker = require_extra("matplotlib.ticker", "plots")
             axes.set_xscale("log")
@@ -89,7 +111,7 @@ def effect(result: SearchResult, setting: str) -> Figure:
     for is_best in (False, True):
         shown = [i for i, trial in enumerate(trials) if (trial.number in result.best) == is_best]
         axes.plot(
-            [places[i] for i in shown], [trials[i].values[name] for i in shown], MARKS[is_best],
+            [x[i] for i in shown], [trials[i].values[name] for i in shown], MARKS[is_best],
             color=colour(is_best), markersize=5 if is_best else 3, label=best if is_best else "trial",
         )  # fmt: skip
     axes.set_xlabel(_setting(setting))
@@ -100,7 +122,7 @@ def effect(result: SearchResult, setting: str) -> Figure:
 
 @styled
 def front(result: SearchResult) -> Figure:
-    """Two objectives against each other; those that no other trial beats in all are joined."""
+    """Plot the first two objectives against each other; a line joins the trials on the Pareto front."""
     one, other = list(result.objectives)[:2]
     figure, axes = new_axes(2.4)
     trials = [trial.values for trial in result.trials if trial.values]

@@ -1,4 +1,4 @@
-"""Figures of what is measured again and again: curves with intervals over seeds, densities of what is drawn."""
+"""Figures of repeated measurements: curves with intervals over seeds, and densities of random values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,21 @@ if TYPE_CHECKING:
 
 @styled
 def curves(series: Mapping[str, Mapping[int, Sequence[float]]], x: str, y: str) -> Figure:
-    """A line for each name: at each x a value and the ends of its interval, which is shown as a band."""
+    """Plot lines with intervals, which are shown as bands.
+
+    Parameters
+    ----------
+    series
+        By the name of each line and by x: the value, and the lower and upper end of its interval.
+    x, y
+        The labels of the axes.
+
+    Examples
+    --------
+    >>> from posvec import plots
+    >>> series = {"subword": {5: (65.3, 64.9, 65.7), 10: (63.3, 62.8, 63.8)}}
+    >>> figure = plots.curves(series, "window size c", "accuracy (%)")
+    """
     figure, axes = new_axes(2.1)
     for number, (name, points) in enumerate(series.items()):
         values, lows, highs = zip(*points.values(), strict=True)
@@ -28,7 +42,20 @@ def curves(series: Mapping[str, Mapping[int, Sequence[float]]], x: str, y: str) 
 
 @styled
 def densities(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Histograms, a panel for each initializer: ``values`` and, by name, how dense they are there."""
+    """Plot densities, a panel for each initializer.
+
+    Parameters
+    ----------
+    panels
+        By the title of each panel: ``"values"``, which are the x of all its lines, and the densities of each line by
+        its name.
+
+    Examples
+    --------
+    >>> from posvec import plots
+    >>> panels = {"uniform": {"values": [-1, 0, 1], "u": [0.2, 0.6, 0.2], "d": [0.1, 0.8, 0.1]}}
+    >>> figure = plots.densities(panels)
+    """
     rows = -(-len(panels) // 2)
     figure = new_figure(0.5 + 1.15 * rows)
     grid = figure.subplots(rows, 2, squeeze=False)
@@ -43,7 +70,7 @@ def densities(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
             )[0]
             for number, (name, values) in enumerate(named.items())
         ]
-        # Of a value that all draws have, as with d = 1, the foot is enough: else nothing else would be seen.
+        # If all draws have the same value, such as d = 1, its peak is cut off so that the other lines stay visible.
         *_, second, highest = sorted(map(max, named.values()))
         axes.set_ylim(0, 1.1 * min(highest, 5 * second))
         axes.set_title(title.replace("_", " "), loc="left")

@@ -1,7 +1,7 @@
-"""The look of all figures, and the files they become.
+"""The style of all figures, and saving them.
 
-Made for a paper's column (3.4 inches): no letter under 7 points, colours that colour-blind readers tell apart (Okabe
-and Ito 2008), and marks that differ where colours are lost.
+Figures fit a column of a paper (3.4 inches): letters have at least 7 points, and lines differ in their marks and in
+colours that colour-blind readers can distinguish (Okabe and Ito 2008).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMATS = (".png", ".svg", ".pdf")
 _WIDTH = 3.4  # inches
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "P")
-# The colour of everything that is not data; a page replaces it by that of its own text.
+# The colour of text and axes; inline_svg replaces it by the text colour of the page.
 INK = "#1a1a1b"
 _STYLE = {
     "font.size": 8,
@@ -45,14 +45,14 @@ _STYLE = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "savefig.dpi": 300,
-    "svg.hashsalt": "posvec",  # the same figure gives the same bytes
+    "svg.hashsalt": "posvec",  # makes the files reproducible
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
 }
 _P = ParamSpec("_P")
 
 
 def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
-    """Draws in posvec's style and leaves the user's settings of matplotlib as they were."""
+    """Decorate a function to draw in posvec's style, without changing the user's settings of matplotlib."""
 
     @functools.wraps(draw)
     def styled(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
@@ -63,36 +63,59 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
 
 
 def new_figure(height: float) -> Figure:
+    """Return an empty figure of the height in inches."""
     figure: Figure = require_extra("matplotlib.figure", "plots").Figure((_WIDTH, height))
     return figure
 
 
 def new_axes(height: float) -> tuple[Figure, Axes]:
+    """Return a figure of the height in inches, and axes that fill it."""
     figure = new_figure(height)
     return figure, figure.subplots()
 
 
 def legend(figure: Figure, names: Sequence[str]) -> None:
-    """Above the axes, where no name is long enough to hide a curve; side by side if two of them fit there."""
+    """Add a legend above the axes, where it hides no curve, in two columns if the names are short enough."""
     if len(names) > 1:
         figure.legend(loc="outside upper center", ncols=2 if max(map(len, names)) <= 20 else 1, handlelength=1.5)
 
 
 def line(axes: Axes, x: Sequence[float], y: Sequence[float], name: str, number: int) -> None:
+    """Plot a line; its number decides the colour and the marks."""
     axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=name)
 
 
 def band(axes: Axes, x: Sequence[float], lows: Sequence[float], highs: Sequence[float], number: int) -> None:
-    """Around the line of the same number."""
+    """Plot an interval around the line with the same number."""
     axes.fill_between(x, lows, highs, color=colour(number), alpha=0.2, linewidth=0)
 
 
 def colour(number: int) -> str:
+    """Return the colour of the line with this number."""
     return COLOURS[number % len(COLOURS)]
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write PNG, SVG or PDF, as the ending of the name says."""
+    """Write a figure as PNG, SVG or PDF.
+
+    Parameters
+    ----------
+    figure
+        Any figure of matplotlib.
+    path
+        The file to write; its extension is the format.
+
+    Raises
+    ------
+    ConfigError
+        If the extension is another one.
+
+    Examples
+    --------
+    >>> from posvec import plots
+    >>> figure = plots.curves({"subword": {5: (1, 1, 1), 10: (2, 2, 2)}}, "x", "y")
+    >>> plots.save(figure, "figure.pdf")
+    """
     path = Path(path)
     check_format(path)
     with _style(), replacing(path) as file:
@@ -100,20 +123,28 @@ def save(figure: Figure, path: str | Path) -> None:
 
 
 def check_format(path: Path) -> None:
-    """Raises unless the ending of the name is one that can be written."""
+    """Raise a ConfigError unless the file extension is .png, .svg or .pdf."""
     if path.suffix not in FORMATS:
-        raise ConfigError(f"{path} should end in .png, .svg or .pdf, so that it is clear what to draw")
+        raise ConfigError(f"{path} has no known figure format; use the file extension .png, .svg or .pdf")
 
 
 def inline_svg(figure: Figure) -> str:
-    """An <svg> element for a page: as wide as there is room, transparent, its letters in the colour of the page."""
+    """Return an ``<svg>`` element for an HTML page, as wide as its container and in the text colour of the page.
+
+    Examples
+    --------
+    >>> from posvec import plots
+    >>> figure = plots.curves({"subword": {5: (1, 1, 1), 10: (2, 2, 2)}}, "x", "y")
+    >>> plots.inline_svg(figure)[:4]
+    '<svg'
+    """
     text = io.StringIO()
     with _style({"svg.fonttype": "none"}):
         figure.savefig(text, format="svg", transparent=True, metadata=_no_date(".svg"))
     svg = text.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", re.sub(r"\s*\n\s*", " ", svg), count=1)
-    svg = re.sub(r"'[^;\"]*, sans-serif", "sans-serif", svg)  # not the fonts of this machine by name
+    svg = re.sub(r"'[^;\"]*, sans-serif", "sans-serif", svg)  # instead of the fonts that matplotlib names
     return svg.replace(INK, "currentColor")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from posvec import plots
 from posvec.evaluation.results import Table
-from posvec.plots.page import Section, layout, write_page
+from posvec.plots.page import PageSection, render_page, write_page
 from posvec.reproduction.claims import RULE, judge
 from posvec.reproduction.experiments import Experiment
 from posvec.reproduction.findings import Findings
@@ -39,7 +39,7 @@ class Report:
 
     def __init__(self, folder: Path, findings: Findings) -> None:
         self.folder, self.findings = folder, findings
-        self._drawn: dict[str, tuple[State, Section, list[str]]] = {}
+        self._drawn: dict[str, tuple[State, PageSection, list[str]]] = {}
 
     def write(self, facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]]) -> None:
         """Both files, each in one step; ``facts`` say what was run, on what, and how."""
@@ -50,7 +50,7 @@ class Report:
         missing = sum(state.done < state.total or bool(state.skipped) for _, state in states)
         title = f"The paper, reproduced: {self.folder.absolute().name}"
         lead = f"{_LEAD} {plural(missing, 'part is', 'parts are') if missing else 'No part is'} missing."
-        write_page(layout(title, lead, [*general, *(section for _, section, _ in drawn)]), self.folder / HTML)
+        write_page(render_page(title, lead, [*general, *(section for _, section, _ in drawn)]), self.folder / HTML)
         lines = [f"# {title}", "", lead, ""]
         lines += [line for section in general for line in _markdown(section, self.folder)]
         lines += [line for _, _, markdown in drawn for line in markdown]
@@ -71,7 +71,9 @@ _LEAD = (
 )
 
 
-def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]], findings: Findings) -> list[Section]:
+def _general(
+    facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]], findings: Findings
+) -> list[PageSection]:
     verdicts = [judge(claim, findings) for experiment, _ in states for claim in experiment.claims]
     judged = [each for each in verdicts if each.agrees is not None]
     against = [each for each in judged if not each.agrees]
@@ -79,11 +81,11 @@ def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]
     progress = [(experiment.title, experiment.place, str(state), state.cpu_minutes) for experiment, state in states]
     progress.append(("all", "", "", sum(state.cpu_minutes for _, state in states)))
     return [
-        Section("What was run", "", tables=[Table("", ("what", ""), list(facts.items()))]),
-        Section(
+        PageSection("What was run", "", tables=[Table("", ("what", ""), list(facts.items()))]),
+        PageSection(
             "Progress", "", tables=[Table("", ("experiment", "in the paper", "state", "CPU minutes"), progress, ".1f")]
         ),
-        Section(
+        PageSection(
             "Where this disagrees with the paper",
             summary if judged else "Nothing could be compared yet.",
             points=[each.sentence() for each in against],
@@ -91,10 +93,10 @@ def _general(facts: Mapping[str, str], states: Sequence[tuple[Experiment, State]
     ]
 
 
-def _section(experiment: Experiment, state: State, findings: Findings) -> Section:
+def _section(experiment: Experiment, state: State, findings: Findings) -> PageSection:
     title, where = experiment.title, f"In the paper: {experiment.place}."
     if not state.done:
-        return Section(title, f"{where} {f'Skipped: {state.skipped}' if state.skipped else 'Still missing'}.")
+        return PageSection(title, f"{where} {f'Skipped: {state.skipped}' if state.skipped else 'Still missing'}.")
     shown = experiment.show(findings, experiment.published)
     verdicts = [judge(claim, findings) for claim in experiment.claims]
     # Of the user's own sentences and words the paper says nothing.
@@ -102,10 +104,10 @@ def _section(experiment: Experiment, state: State, findings: Findings) -> Sectio
     claims = [Table("What the paper says", ("claim", "the paper", "here", ""), rows)] if rows else []
     unfinished = f" Still missing: {state.total - state.done} of {state.total}." if state.done < state.total else ""
     text = f"{where} {experiment.lead}{unfinished}"
-    return Section(title, text, shown.figures, [*shown.tables, *claims], shown.folded)
+    return PageSection(title, text, shown.figures, [*shown.tables, *claims], shown.folded)
 
 
-def _markdown(section: Section, folder: Path) -> Iterator[str]:
+def _markdown(section: PageSection, folder: Path) -> Iterator[str]:
     yield from (f"## {section.title}", "")
     if section.text:
         yield from (section.text, "")

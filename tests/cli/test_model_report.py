@@ -1,0 +1,85 @@
+"""posvec report: the page of HTML about a model."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import posvec
+from posvec.cli.model_report import render_model_report
+from posvec.evaluation.positions import importance
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Checked(HTMLParser):
+    """Fails on tags that are not closed, and collects headings and what the page would fetch."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.headings, self.fetched, self.anchors, self.links = [], [], [], set(), set()
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.fetched += [values[name] for name in ("src", "href", "xlink:href") if name in values]
+        if "id" in values:
+            self.anchors.add(values["id"])
+        if tag == "a":
+            self.links.add(values["href"].removeprefix("#"))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(scope="module")
+def trained(corpus, small):
+    def train(kind, **settings):
+        return posvec.train(corpus, kind, **{**small, "epochs": 2, "validation": 0.1, **settings})
+
+    return train
+
+
+def test_a_report_has_all_sections_and_loads_nothing_from_the_network(trained, corpus):
+    model = trained("positional")
+    sentence = f"{model.vocabulary.words[0]} [MASK] <b>"
+    page = render_model_report(model, "a & b", {"Another measure": importance(model)}, [sentence], corpus)
+    checked = Checked(page)
+    assert checked.headings == [
+        "Settings", "Training", "Another measure", "Masked words", "Positions", "Clusters", "Context words", "Examples",
+    ]  # fmt: skip
+    assert all(each.startswith(("#", "data:")) for each in checked.fetched)
+    assert checked.links <= checked.anchors
+    assert not re.search(r"@import|url\((?!['\"]?(#|data:))", page)
+    assert "a &amp; b" in page
+    assert "Learning rate 0.07 to 0.007." in page
+    assert "<b>" not in page
+    assert page.count("<svg") == 5
+    assert "prefers-color-scheme: dark" in page
+    assert 'name="viewport"' in page
+
+
+def test_the_report_of_a_model_without_positional_vectors(trained):
+    checked = Checked(page := render_model_report(trained("subword", epochs=1)))
+    assert checked.headings == ["Settings", "Training", "Positions"]
+    assert "A subword model has no positional vectors" in page
+    assert "<svg" not in page  # one epoch makes no curve
+
+
+def test_a_model_that_was_never_trained_has_a_report(build_model):
+    model = build_model({"a": [1.0]}, [[1.0]], [[], []])
+    assert "has no training report" in render_model_report(model)
