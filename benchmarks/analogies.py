@@ -24,7 +24,7 @@ from gensim.models import KeyedVectors
 
 from posvec import WordVectors
 from posvec.evaluation import analogy
-from posvec.evaluation.questions import Section, read_questions
+from posvec.evaluation.questions import QuestionSection, read_questions
 from reporting import RESULTS, commit, cpu
 
 WORDS, DIM = 150_000, 300
@@ -57,7 +57,7 @@ def main() -> None:
     arguments.output.write_text(report(rounds, asked, score, everything, arguments))
 
 
-def make_vectors(sections: list[Section]) -> tuple[list[str], np.ndarray]:
+def make_vectors(sections: list[QuestionSection]) -> tuple[list[str], np.ndarray]:
     random = np.random.default_rng(1)
     vectors: dict[str, np.ndarray] = {}
     for section in sections:
@@ -73,7 +73,7 @@ def make_vectors(sections: list[Section]) -> tuple[list[str], np.ndarray]:
     return [words[i] for i in order], table[order].astype(np.float32)
 
 
-def write_part(sections: list[Section], every: int, path: Path) -> int:
+def write_part(sections: list[QuestionSection], every: int, path: Path) -> int:
     asked = 0
     with path.open("w", encoding="utf-8") as file:
         for section in sections:

@@ -130,7 +130,7 @@ def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, 
         (["positions", "subword"], "a subword model has no positional vectors; train a positional or constrained"),
         (["positions", "nowhere"], "nowhere"),
         (["clusters", "subword"], "a subword model has no positional vectors"),
-        (["clusters", "constrained", "--count", "99"], "6 positional features cannot fall into 99 clusters"),
+        (["clusters", "constrained", "--count", "99"], "6 positional features cannot form 99 clusters"),
         (["clusters", "constrained", "--count", "few"], "'few' is neither a number from 1 nor auto"),
         (["clusters", "constrained", "-o", "x.txt"], "x.txt should end in .json or .csv"),
         (

@@ -73,16 +73,16 @@ def test_every_section_has_gensim_s_score(
     )
     assert 0.05 < score < 0.95  # otherwise there would be little to compare
     assert ours.accuracy == score
-    assert [(tally.name, tally.correct, tally.total) for tally in ours.sections] == [
+    assert [(counts.name, counts.correct, counts.total) for counts in ours.sections] == [
         (section["section"], len(section["correct"]), len(section["correct"]) + len(section["incorrect"]))
         for section in sections[:-1]
     ]
 
 
-def test_a_vocabulary_of_several_blocks_has_gensim_s_score(tmp_path: Path) -> None:
+def test_a_vocabulary_of_several_chunks_has_gensim_s_score(tmp_path: Path) -> None:
     keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
     words, table = relations(3, words=9000)
-    assert len(words) > 2 * analogy._BLOCK
+    assert len(words) > 2 * analogy.CANDIDATE_CHUNK
     path = write_questions(tmp_path / "questions.txt", words, 3, count=200)
     theirs = keyedvectors.KeyedVectors(DIM)
     theirs.add_vectors(words, table)
@@ -113,10 +113,10 @@ def test_3cosmul_answers_as_gensim_s_most_similar_cosmul(questions: Path) -> Non
 def test_totals_add_up_and_kinds_are_apart(questions: Path) -> None:
     result = analogy.evaluate(WordVectors.from_table(*relations()), questions, restrict_vocab=250)
     assert [group.name for group in result.groups] == ["semantic", "syntactic"]
-    for tallies in (result.sections, result.groups):
-        assert sum(tally.correct for tally in tallies) == result.correct
-        assert sum(tally.total for tally in tallies) == result.total
-        assert sum(tally.skipped for tally in tallies) == result.skipped > 0
+    for parts in (result.sections, result.groups):
+        assert sum(counts.correct for counts in parts) == result.correct
+        assert sum(counts.total for counts in parts) == result.total
+        assert sum(counts.skipped for counts in parts) == result.skipped > 0
     assert result.accuracy == result.correct / result.total
     assert result.coverage == result.total / (result.total + result.skipped) == (result.outcomes >= 0).mean()
     assert "outcomes" not in result.to_dict()
@@ -139,7 +139,9 @@ def ask(tmp_path: Path, text: str, vectors: WordVectors | None = None, **setting
 def test_any_accepted_answer_is_right_and_unknown_ones_do_not_matter(tmp_path: Path) -> None:
     assert ask(tmp_path, "man\tking\twoman\tempress/queen\n").accuracy == 1
     assert ask(tmp_path, "man king woman man\n").accuracy == 0
-    with pytest.raises(PosvecError, match=r"^none of the 1 questions of .*asked\.txt can be asked: .*empress"):
+    with pytest.raises(
+        PosvecError, match=r"^none of the 1 questions of .*asked\.txt can be asked, because each .*: .*empress"
+    ):
         ask(tmp_path, "man\tking\twoman\tempress\n")
 
 
@@ -179,12 +181,12 @@ def test_words_outside_the_vocabulary_answer_through_their_subwords_on_request(t
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "cos"}, r"^method is one of 3cosadd, 3cosmul, not 'cos'$"),
+        ({"method": "cos"}, r"^method must be one of 3cosadd, 3cosmul, not 'cos'$"),
         ({"restrict_vocab": 0}, r"^restrict_vocab is 0, but must be at least 1"),
-        ({"oov": "guess"}, r"^oov is one of skip, subwords, not 'guess'$"),
+        ({"oov": "guess"}, r"^oov must be skip or subwords, not 'guess'$"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(tmp_path: Path, settings: dict[str, object], message: str) -> None:
+def test_invalid_settings_are_rejected(tmp_path: Path, settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ask(tmp_path, "man king woman queen\n", **settings)
 
@@ -218,7 +220,7 @@ def test_the_command_shows_a_table_writes_files_and_keeps_what_is_there(
     assert posvec_command("evaluate", "analogy", model, questions, "-o", out).code == 0
     assert json.loads(out.read_text()) == json.loads(expected.to_json())
     assert json.loads(posvec_command("evaluate", "analogy", model, questions, "--json").out) == expected.to_dict() | {
-        "sections": [vars(tally) for tally in expected.sections]
+        "sections": [vars(counts) for counts in expected.sections]
     }
     again = posvec_command("evaluate", "analogy", model, questions, "-o", out)
     assert again.code == 1
@@ -244,16 +246,16 @@ def test_the_command_answers_bad_input_in_one_sentence(
         assert not ended.out
 
 
-def test_progress_is_told_and_ends_it_by_raising(tmp_path: Path) -> None:
+def test_progress_is_reported_and_its_exception_ends_the_evaluation(tmp_path: Path) -> None:
     words, table = relations(words=9000)
     vectors = WordVectors.from_table(words, table)
     path = write_questions(tmp_path / "questions.txt", words, count=20)
-    heard: list[float] = []
-    result = analogy.evaluate(vectors, path, restrict_vocab=None, progress=heard.append)
-    assert heard == [1 / 3, 2 / 3, 1]
+    reported: list[float] = []
+    result = analogy.evaluate(vectors, path, restrict_vocab=None, progress=reported.append)
+    assert reported == [1 / 3, 2 / 3, 1]
     assert result.correct == analogy.evaluate(vectors, path, restrict_vocab=None).correct
 
-    def stop(share: float) -> None:
+    def stop(fraction: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -62,7 +62,7 @@ def test_term_similarity_is_the_square_of_positive_cosines() -> None:
 
 
 def test_term_similarity_keeps_its_nonzero_limit_symmetrically() -> None:
-    random = np.random.default_rng(0).normal(size=(700, 5)).astype(np.float32)  # more than one block
+    random = np.random.default_rng(0).normal(size=(700, 5)).astype(np.float32)  # more than one chunk
     vectors = random / np.linalg.norm(random, axis=1, keepdims=True)
     vectors[5] = vectors[6]
     limited = term_similarity(vectors, 10).toarray()
@@ -103,24 +103,24 @@ def test_word_mover_neighbors_are_those_of_exhaustive_exact_distances() -> None:
     documents = make_documents(found, texts)
     train, test = np.array([40, *range(30)]), np.array([*range(30, 41)])
     distances = np.linalg.norm(documents.vectors[:, None] - documents.vectors[None], axis=2).astype(float)
-    shares = documents.counts.toarray() / np.maximum(documents.counts.sum(1), 1)[:, None]
+    weights = documents.counts.toarray() / np.maximum(documents.counts.sum(1), 1)[:, None]
     nearest = word_mover_neighbors(documents, train, test, 4)
     assert len(nearest[-1]) == 0
     for text, near in zip(test[:-1], nearest, strict=False):
-        exact = [ot.emd2(shares[text], shares[other], distances) for other in train[1:]]
-        np.testing.assert_allclose([exact[place - 1] for place in near], np.sort(exact)[:4], atol=1e-5)
+        exact = [ot.emd2(weights[text], weights[other], distances) for other in train[1:]]
+        np.testing.assert_allclose([exact[index - 1] for index in near], np.sort(exact)[:4], atol=1e-5)
 
 
 def test_word_mover_distance_of_hand_made_texts() -> None:
-    # From "a b" to "c": half travels from (1, 0) and half from (0, 1) to (-1, 0), (2 + sqrt(2)) / 2 in all; to "a" it
-    # is sqrt(2) / 2, and to itself 0.
+    # From "a b" to "c", half the weight moves from (1, 0) and half from (0, 1) to (-1, 0), (2 + sqrt(2)) / 2 in all.
+    # The distance to "a" is sqrt(2) / 2, and to itself 0.
     found = WordVectors.from_table(["a", "b", "c"], np.array([[1, 0], [0, 1], [-1, 0]], np.float32))
     documents = make_documents(found, ["c", "a", "b a", "a b"])
     assert word_mover_neighbors(documents, np.arange(3), np.array([3]), 3)[0].tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize("method", list(classification.METHODS))
-def test_every_method_tells_topics_apart(tmp_path: Path, method: str) -> None:
+def test_every_method_distinguishes_topics(tmp_path: Path, method: str) -> None:
     train, test = write_texts(tmp_path / "train.tsv"), write_texts(tmp_path / "test.tsv", 40, seed=1)
     result = classification.evaluate(vectors(), train, test, method)  # type: ignore[arg-type]
     (score,) = result.methods
@@ -179,19 +179,24 @@ def test_texts_without_known_words_are_counted_and_get_the_most_frequent_label(t
 @pytest.mark.parametrize(
     ("text", "settings", "error", "message"),
     [
-        ("pets\tcat\nno tab\n", {}, CorpusError, r"train\.tsv, line 2: it should be a label, a tab and a text"),
+        ("pets\tcat\nno tab\n", {}, CorpusError, r"train\.tsv, line 2: the line should be a label, a tab and a text"),
         ("", {}, CorpusError, r"there is no text in"),
         ("pets\tcat\npets\tdog\n", {}, CorpusError, r"have the label pets; classification needs two"),
         ("pets\tcat\ncars\troad\n", {}, ConfigError, r"one text with the label pets, too few for cross-validation"),
         ("pets\tcat\ncars\troad\n" * 3, {}, ConfigError, r"folds is 5, but must be at least 2 and at most 3"),
         ("pets\tcat\ncars\troad\n" * 3, {"folds": 1}, ConfigError, r"folds is 1"),
         ("pets\tkatze\ncars\tstrasse\n" * 5, {}, PosvecError, r"no word of .*train\.tsv has a vector in this model"),
-        ("pets\tcat\ncars\troad\n", {"methods": "svm"}, ConfigError, r"method is one of linear, scm, wmd, not 'svm'"),
+        (
+            "pets\tcat\ncars\troad\n",
+            {"methods": "svm"},
+            ConfigError,
+            r"method must be one of linear, scm, wmd, not 'svm'",
+        ),
         ("pets\tcat\ncars\troad\n", {"neighbors": 0}, ConfigError, r"at least one method and one neighbor"),
         ("pets\tcat\ncars\troad\n", {"test": "none.tsv"}, CorpusError, r"no such file or folder: none\.tsv"),
     ],
 )
-def test_bad_input_is_answered_in_a_sentence(
+def test_invalid_input_raises_an_error_that_names_it(
     tmp_path: Path, text: str, settings: dict, error: type[PosvecError], message: str
 ) -> None:
     path = tmp_path / "train.tsv"

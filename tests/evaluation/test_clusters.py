@@ -26,7 +26,7 @@ def parts(result):
     return {cluster.name: cluster.features for cluster in result}
 
 
-def test_features_of_a_constrained_model_fall_to_the_two_sides(build_model):
+def test_features_of_a_constrained_model_form_a_cluster_for_each_side(build_model):
     model = make(build_model, RIGHT, LEFT, LEFT, RIGHT, LEFT, more=1)
     result = find(model)
     assert parts(result) == {"antepositional": (1, 2, 4), "postpositional": (0, 3)}
@@ -91,22 +91,22 @@ def test_the_partition_is_that_of_ward_in_scipy(build_model):
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        (5, r"4 positional features cannot fall into 5 clusters"),
-        (0, r"a whole number from 1 or 'auto', not 0"),
-        ("many", r"a whole number from 1 or 'auto', not 'many'"),
+        (5, r"4 positional features cannot form 5 clusters; use fewer"),
+        (0, r"must be an integer of at least 1 or 'auto', not 0"),
+        ("many", r"must be an integer of at least 1 or 'auto', not 'many'"),
     ],
 )
-def test_a_number_that_cannot_be_is_refused(build_model, count, message):
+def test_an_invalid_number_of_clusters_is_rejected(build_model, count, message):
     with pytest.raises(PosvecError, match=message):
         find(make(build_model, LEFT, RIGHT, LEFT, RIGHT, more=1), count)
 
 
 def test_too_few_features_to_choose_a_number_are_named(build_model):
-    with pytest.raises(PosvecError, match=r"for 3 positional features or more, not 2"):
+    with pytest.raises(PosvecError, match=r"needs at least 3 positional features, and the model has 2"):
         find(make(build_model, LEFT, RIGHT, more=1), "auto")
 
 
-def test_a_model_without_positional_vectors_is_refused(build_model):
+def test_a_model_without_positional_vectors_is_rejected(build_model):
     with pytest.raises(PosvecError, match=r"a general model has no positional vectors; train a positional or"):
         find(build_model({"a": [1.0]}, [[1.0]], [[], []]))
 

@@ -85,7 +85,7 @@ def test_values_are_those_of_the_single_measures_and_differences_theirs(question
         assert row.estimate.low < row.estimate.value < row.estimate.high
 
 
-def test_the_same_model_differs_by_nothing_since_samples_are_paired(questions: Path, pairs: Path) -> None:
+def test_a_model_does_not_differ_from_itself_because_samples_are_paired(questions: Path, pairs: Path) -> None:
     result = compare({"one": vectors(0.5), "same": vectors(0.5)}, questions, pairs)
     for row in result.rows[1::2]:
         assert row.difference is not None
@@ -108,11 +108,11 @@ def test_models_are_compared_on_what_all_of_them_know(questions: Path) -> None:
     assert result.rows[0].estimate.value != analogy.evaluate(whole, questions).accuracy
 
 
-def test_models_that_know_nothing_in_common_are_refused(tmp_path: Path) -> None:
+def test_models_without_common_words_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text("a b 1\na b 2\nc d 1\nc d 2\n")
     one, other = (WordVectors.from_table(words, np.eye(2, dtype=np.float32)) for words in (["a", "b"], ["c", "d"]))
-    with pytest.raises(PosvecError, match=r"no question or pair of pairs that all models have vectors for"):
+    with pytest.raises(PosvecError, match=r"fewer than two questions or pairs of pairs have vectors in all models"):
         compare({"one": one, "other": other}, pairs=path)
 
 
@@ -154,14 +154,14 @@ def test_models_that_differ_in_their_seed_alone_are_pooled(trained: Path) -> Non
     ("settings", "message"),
     [
         ({}, r"nothing to compare the models by"),
-        ({"groups": {"x": ["none"]}}, r"the group x has none, which is none of the models: one, other"),
+        ({"groups": {"x": ["none"]}}, r"the group x contains none, which is not among the models: one, other"),
         ({"groups": {"x": ["one"], "y": ["one"]}}, r"one is in the group x and again in y"),
         ({"groups": {"x": []}}, r"the group x has no models"),
         ({"confidence": 1.0}, r"confidence is 1\.0, but must be between 0 and 1"),
         ({"samples": 0}, r"samples is 0, but must be at least 1"),
     ],
 )
-def test_comparisons_that_cannot_be_are_refused(pairs: Path, settings: dict, message: str) -> None:
+def test_invalid_comparisons_are_rejected(pairs: Path, settings: dict, message: str) -> None:
     models = {"one": vectors(0.1), "other": vectors(0.2)}
     with pytest.raises(ConfigError, match=message):
         compare(models, pairs=pairs if settings else (), **settings)
@@ -189,7 +189,7 @@ def test_the_command_names_models_by_the_ends_of_their_paths(
     assert named["groups"] == {"all": ["a1", "b"], "a2": ["a2"]}
     for arguments, message in [
         (("--group", "x"), "should be a name, = and its models"),
-        (("--group", "x=none"), "none of the models"),
+        (("--group", "x=none"), "not among the models"),
         ((f"{trained / 'a1'}/",), "named twice"),
     ]:
         refused = posvec_command(*command, *arguments)

@@ -10,7 +10,7 @@ from posvec import PosvecError
 from posvec.evaluation.clusters import find
 from posvec.evaluation.context_words import importance, top
 
-# Features 0 and 1 listen to the left, 2 to the right, 3 to no position.
+# Features 0 and 1 are weighted towards the left, feature 2 towards the right, and feature 3 is not positional.
 POSITIONAL = [[9, 8, 0], [0, 0, 9]]
 INPUTS = {
     "in": [4, -4, 1, 0],
@@ -33,7 +33,7 @@ def words(listed):
 
 def test_each_class_lists_its_words_by_importance_and_ties_by_frequency(model):
     result = top(model)
-    # "cat" is nothing to both clusters; of equal values the first cluster takes it, as it takes "of" after "for"
+    # "cat" has no importance in both clusters; ties go to the first cluster, and by frequency ("for" before "of")
     assert words(result.top) == {"antepositional": ["in", "for", "of", "cat"], "postpositional": ["ago", "else"]}
     assert result.class_sizes == {"antepositional": 4, "postpositional": 2}
     assert result.top["antepositional"][0].importance == {"antepositional": 4.0, "postpositional": 1.0}
@@ -52,7 +52,7 @@ def test_words_can_be_ordered_by_how_much_they_prefer_their_cluster(model):
     assert listed == {"antepositional": ["for", "of", "in", "cat"], "postpositional": ["ago", "else"]}
 
 
-def test_the_class_of_a_given_word_is_told(model):
+def test_the_class_of_a_given_word_is_reported(model):
     result = top(model, words=["else", "in"], restrict_vocab=1)
     assert [(each.word, each.cluster) for each in result.words] == [
         ("else", "postpositional"),

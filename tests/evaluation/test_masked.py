@@ -1,4 +1,4 @@
-"""Masked words: predictions and the reasons for them, on a model small enough to calculate by hand."""
+"""Masked words: predictions and explanations, on a model small enough to calculate by hand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rich.console import Console
 
 from posvec import PosvecError
 from posvec.evaluation import masked
-from posvec.evaluation.clusters import Cluster
+from posvec.evaluation.clusters import FeatureCluster
 
-FIRST = Cluster("antepositional", (0,), (1.0, 2.0, 3.0, 4.0), -1.0)
+FIRST = FeatureCluster("antepositional", (0,), (1.0, 2.0, 3.0, 4.0), -1.0)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_sentences_stand_side_by_side_and_are_all_in_the_csv(model):
     assert [row.split(",")[:3] for row in rows] == [["cats [MASK]", "1", "bark"], ["dogs [MASK]", "1", "mew"]]
 
 
-def test_an_explanation_shows_the_sum_below_its_parts(model):
+def test_an_explanation_shows_the_score_below_the_contributions(model):
     (table,) = masked.explain(model, "cats [MASK] dogs", "mew").tables()
     assert table.rows == [("cats", "-1", 2.5), ("dogs", "+1", 33.0), ("score", None, 35.5)]
 
@@ -105,7 +105,7 @@ def test_an_explanation_shows_the_sum_below_its_parts(model):
         ("[PAD] [MASK]", r"no word of the sentence near its \[MASK\] has a vector"),
     ],
 )
-def test_a_sentence_that_cannot_be_used_is_refused(model, sentence, message):
+def test_invalid_sentences_are_rejected(model, sentence, message):
     for call in (lambda: masked.predict(model, sentence), lambda: masked.explain(model, sentence, "mew")):
         with pytest.raises(PosvecError, match=message):
             call()

@@ -14,7 +14,7 @@ def make(build_model, positional):
     return build_model(WORDS, [[0.0] * 3] * 2, positional)
 
 
-def test_importance_is_the_norm_scaled_from_nought_to_one(build_model):
+def test_importance_is_the_norm_scaled_to_the_interval_from_0_to_1(build_model):
     model = make(build_model, [[3, 4], [6, 8], [-15, 0], [0, 10]])  # norms 5, 10, 15, 10
     result = importance(model)
     assert result.models == {"constrained": {-2: 0.0, -1: 0.5, 1: 1.0, 2: 0.5}}
@@ -22,9 +22,9 @@ def test_importance_is_the_norm_scaled_from_nought_to_one(build_model):
 
 
 def test_models_with_different_windows_share_a_table(build_model):
-    models = {"wide": make(build_model, [[1], [2], [3], [5]]), "narrow": make(build_model, [[7], [9]])}
+    models = {"wide": make(build_model, [[1], [2], [3], [5]]), "small": make(build_model, [[7], [9]])}
     (table,) = importance(models).tables()
-    assert table.columns == ("position", "wide", "narrow")
+    assert table.columns == ("position", "wide", "small")
     assert table.rows == [("-2", 0.0, None), ("-1", 0.25, 0.0), ("+1", 0.5, 1.0), ("+2", 1.0, None)]
 
 
@@ -32,7 +32,7 @@ def test_positions_that_are_all_alike_have_no_importance(build_model):
     assert set(importance(make(build_model, [[1], [1]])).models["constrained"].values()) == {0.0}
 
 
-def test_a_model_without_positional_vectors_is_told_which_models_have_them(build_model):
+def test_the_error_for_a_model_without_positional_vectors_names_models_with_them(build_model):
     with pytest.raises(
         PosvecError, match=r"a general model has no positional vectors; train a positional or constrained model"
     ):

@@ -83,14 +83,14 @@ def test_several_files_compressed_or_not_are_read_one_after_the_other(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a b c d\na b c\n", r"file\.txt, line 2: 3 fields instead of four, a b c and the answer; mend"),
+        (b"a b c d\na b c\n", r"file\.txt, line 2: 3 fields instead of four, a b c and the answer; fix"),
         (b"a b c d\na b\n", r"line 2: 2 fields instead of four"),
         (b"a\tb\na\tb\tc\td\n", r"line 2: 4 fields instead of two"),
         (b"a b c\n", r"line 1: 3 fields instead of four, or two"),
         (b"a\tb\t\td\n", r"line 1: one of its fields is empty"),
         (b"a b c /\n", r"line 1: one of its fields is empty"),
         (b"a b c d\n\xff b c d\n", r"line 2: byte 1 is not UTF-8"),
-        (b": empty\n\n", r"there is no question in .*file\.txt; give lines such as"),
+        (b": empty\n\n", r"there is no question in .*file\.txt; write one question per line, for example"),
         (b"", r"there is no question in"),
         (b"one\tpair\n", r"there is no question in"),
     ],
@@ -101,7 +101,7 @@ def test_malformed_questions_are_named_by_file_and_line(path: Path, text: bytes,
         read_questions(path)
 
 
-def test_malformed_lines_are_passed_over_and_counted_on_request(path: Path) -> None:
+def test_malformed_lines_are_skipped_and_counted_on_request(path: Path) -> None:
     path.write_bytes(b"a b c\na b c d\n\xff\na b\nb a d c\n")
     (section,), invalid = read_questions(path, skip_invalid=True)
     assert len(section.questions) == 2
@@ -165,7 +165,7 @@ def test_written_questions_are_read_back(tmp_path_factory: pytest.TempPathFactor
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_bytes_are_read_or_rejected_with_an_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("bytes") / "file.txt"
     path.write_bytes(data)
     for read in (read_questions, read_pairs):
@@ -173,7 +173,7 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory: pytest.Te
             try:
                 read(path, skip_invalid=skip_invalid)
             except CorpusError as error:
-                assert "line" not in str(error) or not skip_invalid or "give lines" in str(error)  # noqa: PT017
+                assert "line" not in str(error) or not skip_invalid or "per line, for example" in str(error)  # noqa: PT017
 
 
 def test_lines_are_counted_as_editors_do(path: Path) -> None:
@@ -199,6 +199,6 @@ def test_lines_are_counted_as_editors_do(path: Path) -> None:
         ("", False),
     ],
 )
-def test_files_of_pairs_are_told_from_questions(path: Path, text: str, pairs: bool) -> None:
+def test_files_of_pairs_are_distinguished_from_questions(path: Path, text: str, pairs: bool) -> None:
     path.write_text(text)
     assert is_pair_file(path) == pairs

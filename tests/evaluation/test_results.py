@@ -57,13 +57,13 @@ def test_terminal_and_notebook_show_rounded_numbers_and_escape_markup(example: E
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.csv"])
-def test_written_as_the_ending_says(example: Example, tmp_path: Path, name: str) -> None:
+def test_the_extension_decides_the_format(example: Example, tmp_path: Path, name: str) -> None:
     example.write(tmp_path / name)
     expected = example.to_json() if name.endswith("json") else example.to_csv()
     assert (tmp_path / name).read_text(encoding="utf-8") == expected
 
 
-def test_another_ending_is_refused_and_nothing_is_written(example: Example, tmp_path: Path) -> None:
+def test_another_extension_is_rejected_and_nothing_is_written(example: Example, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"should end in \.json or \.csv"):
         example.write(tmp_path / "out.txt")
     assert not list(tmp_path.iterdir())

@@ -40,7 +40,7 @@ def test_correlations_are_scipy_s_with_ties_and_without(levels: int, count: int)
     assert similarity.pearson(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, abs=1e-12)
 
 
-def test_what_does_not_vary_has_no_correlation() -> None:
+def test_the_correlation_with_a_constant_is_zero() -> None:
     assert similarity.spearman(np.ones(5), np.arange(5.0)) == 0
     assert similarity.pearson(np.arange(5.0), np.ones(5)) == 0
 
@@ -60,7 +60,7 @@ def test_correlations_and_coverage_are_gensim_s(tmp_path: Path) -> None:
     assert np.isnan(found.cosines).sum() == found.pairs - found.covered
 
 
-def test_case_counts_where_it_is_asked_to(tmp_path: Path) -> None:
+def test_case_matters_without_case_fold(tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text("word1 word2 1\nword2 word3 2\nword1 word7 3\nWord7 word4 4\n")
     (folded,) = similarity.evaluate(vectors(), path).files
@@ -78,7 +78,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert "cosines" not in result.to_dict()["files"][0]
 
 
-def test_files_that_cannot_be_correlated_are_refused(tmp_path: Path) -> None:
+def test_files_without_two_covered_pairs_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text("katze hund 1\nword1 maus 2\n")
     with pytest.raises(PosvecError, match=r"^none of the 2 pairs of .*pairs\.txt has a vector for both words"):
@@ -104,6 +104,6 @@ def test_the_command_makes_vectors_from_subwords_unless_told_to_skip(
     assert (file["pairs"], file["covered"], file["from_subwords"], file["invalid_lines"]) == (3, 3, 1, 1)
     (file,) = json.loads(posvec_command(*command, "--oov", "skip", "--json").out)["files"]
     assert (file["covered"], file["from_subwords"]) == (2, 0)
-    assert "Similarity; 1 malformed line passed over" in posvec_command(*command).out
+    assert "Similarity; 1 malformed line skipped" in posvec_command(*command).out
     assert posvec_command(*command, "-o", tmp_path / "out.csv").out == ""
-    assert (tmp_path / "out.csv").read_text().startswith("file,Spearman,Pearson,pairs,by subwords,covered\npairs,")
+    assert (tmp_path / "out.csv").read_text().startswith("file,Spearman,Pearson,pairs,from subwords,coverage\npairs,")

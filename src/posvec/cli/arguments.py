@@ -104,9 +104,9 @@ def show_result(
 
 def check_output_file(path: Path, overwrite: bool) -> None:
     """Raises unless a result can be written there."""
-    from posvec.evaluation.results import check_ending
+    from posvec.evaluation.results import check_extension
 
-    check_ending(path)
+    check_extension(path)
     refuse_existing(path, overwrite)
 
 

@@ -1,14 +1,14 @@
-"""Word analogies: a is to b as c is to ?
+"""Word analogies: a is to b as c is to which word?
 
-3CosAdd looks for the word d that maximizes cos(d, b - a + c), 3CosMul for the one that maximizes cos(d, b) cos(d, c) /
-(cos(d, a) + eps) with cosines moved to 0..1 (Levy and Goldberg 2014); a, b and c themselves are left out. The words are
-unit vectors, and the length of b - a + c does not change which d is best, so both are sums over the words of a
-question, the second one of logarithms:
+3CosAdd answers with the word d that maximizes cos(d, b - a + c), 3CosMul with the word that maximizes
+cos(d, b) cos(d, c) / (cos(d, a) + eps), where cosines are shifted to 0..1 (Levy and Goldberg 2014). The words a, b and
+c themselves are excluded. The word vectors have length 1, and the length of b - a + c does not affect which d is best,
+so both scores are sums over the words of the question (for 3CosMul, sums of logarithms):
 
     score(d) = plus[b, d] + plus[c, d] + minus[a, d]
 
-A test set has many questions but few words. All plus and minus of its words come from one matrix product, a block of
-candidates at a time; a question costs two additions per candidate.
+A test set has many questions but few distinct words. One matrix product per chunk of candidates gives plus and minus
+for all of them, so a question costs only two additions per candidate.
 """
 
 from __future__ import annotations
@@ -23,53 +23,95 @@ from numpy.typing import NDArray
 
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, PosvecError
-from posvec.evaluation.lines import as_paths, told
-from posvec.evaluation.lookup import Lookup, Rows, Unknown
-from posvec.evaluation.questions import Question, Section, read_questions
+from posvec.evaluation.lines import as_paths, skipped_note
+from posvec.evaluation.lookup import Lookup, UnknownWordPolicy
+from posvec.evaluation.questions import Question, QuestionSection, read_questions
 from posvec.evaluation.results import Result, Table
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, IndexArray
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-Method = Literal["3cosadd", "3cosmul"]
+AnalogyMethod = Literal["3cosadd", "3cosmul"]
 METHODS: dict[str, str] = {"3cosadd": "3CosAdd", "3cosmul": "3CosMul"}
 
 WRONG, RIGHT, SKIPPED = 0, 1, -1
 
-_BLOCK = 4096  # candidates at a time: what is held of them for a thousand words stays in the cache
-_EPSILON = np.float32(1e-6)  # Compat: gensim's; Levy and Goldberg have 1e-3
+CANDIDATE_CHUNK = 4096
+"""Candidates per matrix product, few enough that the scores of a thousand words stay in the cache."""
+
+_EPSILON = np.float32(1e-6)  # Compat: the value in gensim; Levy and Goldberg use 1e-3
 
 
 @dataclass(frozen=True)
-class Tally:
-    """The questions of a section, or of several: how many were asked, and how many of these answered right."""
+class AnswerCounts:
+    """The number of right answers to the questions of one or several sections.
+
+    Attributes
+    ----------
+    name
+        The name of the section.
+    kind
+        "semantic", "syntactic", or None if the test set does not say.
+    accuracy
+        ``correct / total``; None if no question was asked.
+    coverage
+        The fraction of questions that were asked.
+    correct
+        The number of questions answered correctly.
+    total
+        The number of questions that were asked.
+    skipped
+        The number of questions that were not asked because a word has no vector.
+    """
 
     name: str
     kind: str | None
     accuracy: float | None
-    """correct / total, None if no question was asked."""
     coverage: float
     correct: int
     total: int
     skipped: int
-    """Questions that were not asked for want of a vector."""
 
 
 @dataclass(frozen=True)
 class AnalogyResult(Result):
-    """Accuracy over all questions that were asked, 0 to 1, and what it is made of."""
+    """The accuracy of a model on analogy questions.
+
+    Attributes
+    ----------
+    accuracy
+        ``correct / total``, between 0 and 1.
+    coverage
+        The fraction of questions that were asked.
+    correct, total, skipped
+        The numbers of questions that were answered correctly, that were asked, and that were not asked because a word
+        has no vector.
+    sections
+        The counts of each section.
+    groups
+        The counts of semantic and of syntactic questions, if the test set distinguishes them.
+    questions
+        The paths of the question files.
+    method, restrict_vocab, case_fold, oov
+        The arguments of :func:`evaluate`.
+    invalid_lines
+        The number of malformed lines that were skipped.
+    outcomes
+        ``RIGHT``, ``WRONG`` or ``SKIPPED`` for each question in the order of the files; not written to files.
+    kinds
+        The kind of each question, or an empty string; not written to files.
+    """
 
     accuracy: float
     coverage: float
     correct: int
     total: int
     skipped: int
-    sections: tuple[Tally, ...]
-    groups: tuple[Tally, ...]
-    """Semantic and syntactic questions, where the test set has them apart."""
+    sections: tuple[AnswerCounts, ...]
+    groups: tuple[AnswerCounts, ...]
     questions: tuple[str, ...]
     method: str
     restrict_vocab: int | None
@@ -77,20 +119,19 @@ class AnalogyResult(Result):
     oov: str
     invalid_lines: int
     outcomes: NDArray[np.int8] = field(repr=False, compare=False)
-    """RIGHT, WRONG or SKIPPED, of every question in the order of the files."""
     kinds: NDArray[np.str_] = field(repr=False, compare=False)
-    """The kind of every question, or an empty string."""
 
     def tables(self) -> list[Table]:
-        total = Tally("total", None, self.accuracy, self.coverage, self.correct, self.total, self.skipped)
+        """Return one table with a row for each section, each group and the total."""
+        total = AnswerCounts("total", None, self.accuracy, self.coverage, self.correct, self.total, self.skipped)
         scope = "all words" if self.restrict_vocab is None else f"{self.restrict_vocab:,} most frequent words"
         return [
             Table(
-                f"Analogies ({METHODS[self.method]}, {scope}{told(self.invalid_lines)})",
-                ("section", "accuracy", "right", "asked", "skipped", "covered"),
+                f"Analogies ({METHODS[self.method]}, {scope}{skipped_note(self.invalid_lines)})",
+                ("section", "accuracy", "correct", "total", "skipped", "coverage"),
                 [
-                    (tally.name, tally.accuracy, tally.correct, tally.total, tally.skipped, tally.coverage)
-                    for tally in (*self.sections, *self.groups, total)
+                    (counts.name, counts.accuracy, counts.correct, counts.total, counts.skipped, counts.coverage)
+                    for counts in (*self.sections, *self.groups, total)
                 ],
                 ".1%",
             )
@@ -100,22 +141,55 @@ class AnalogyResult(Result):
 def evaluate(
     model: Model | WordVectors,
     questions: str | Path | Iterable[str | Path],
-    method: Method = "3cosadd",
+    method: AnalogyMethod = "3cosadd",
     restrict_vocab: int | None = 200_000,
     case_fold: bool = True,
-    oov: Unknown = "skip",
+    oov: UnknownWordPolicy = "skip",
     skip_invalid: bool = False,
     progress: ProgressCallback | None = None,
 ) -> AnalogyResult:
-    """Ask a model the questions of files or folders (see :func:`posvec.evaluation.questions.read_questions`).
+    """Measure the accuracy of a model on word analogies.
 
-    Questions and answers are limited to the ``restrict_vocab`` most frequent words; None means all. Questions with
-    other words are skipped and counted; with ``oov="subwords"`` these words get their vectors from n-grams and can be
-    answers too. The score is that of gensim's ``evaluate_word_analogies``. ``progress`` hears the share that is
-    done, and ends it all by raising.
+    With the default arguments but ``restrict_vocab=300_000``, the accuracy equals that of gensim's
+    ``evaluate_word_analogies``.
+
+    Parameters
+    ----------
+    model
+        A model or word vectors.
+    questions
+        Files or folders of questions, see :func:`posvec.evaluation.questions.read_questions`, or names of datasets.
+    method
+        "3cosadd" or "3cosmul".
+    restrict_vocab
+        Questions and answers are limited to this many most frequent words; None means all words. Questions with other
+        words are skipped and counted.
+    case_fold
+        Treat words that differ only in case as the same word.
+    oov
+        With "subwords", words outside the vocabulary get vectors from their n-grams and can also be answers.
+    skip_invalid
+        Skip malformed lines instead of raising an error.
+    progress
+        Called with the fraction that is done. An exception that it raises ends the evaluation.
+
+    Returns
+    -------
+    AnalogyResult
+        The accuracy, in total and by section.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import analogy
+    >>> result = analogy.evaluate(posvec.load("model"), "questions.txt")
+    >>> result.total, result.skipped, result.coverage
+    (2, 0, 1.0)
+    >>> [section.name for section in result.sections]
+    ['animals']
     """
     if method not in METHODS:
-        raise ConfigError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        raise ConfigError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     paths = as_paths(questions)
     sections, invalid = read_questions(paths, skip_invalid)
     lookup = Lookup(model, restrict_vocab, case_fold, oov)
@@ -123,13 +197,13 @@ def evaluate(
     outcomes = _outcomes(lookup, asked, method, progress)
     if (outcomes == SKIPPED).all():
         raise PosvecError(
-            f"none of the {len(outcomes):,} questions of {', '.join(map(str, paths))} can be asked: each has a word "
-            f"without a vector, as has: {' '.join([*asked[0][:3], *asked[0].answers])}; give questions in the language "
-            "of the model, or a larger restrict_vocab"
+            f"none of the {len(outcomes):,} questions of {', '.join(map(str, paths))} can be asked, because each has a "
+            f"word without a vector, for example: {' '.join([*asked[0][:3], *asked[0].answers])}; use questions in the "
+            "language of the model, or a larger restrict_vocab"
         )
     names = np.repeat([i for i, _ in enumerate(sections)], [len(section.questions) for section in sections])
     kinds = np.array([section.kind or "" for section in sections])[names]
-    total = _tally("total", None, outcomes)
+    total = _answer_counts("total", None, outcomes)
     assert total.accuracy is not None
     return AnalogyResult(
         total.accuracy,
@@ -137,8 +211,8 @@ def evaluate(
         total.correct,
         total.total,
         total.skipped,
-        tuple(_tally(section.name, section.kind, outcomes[names == i]) for i, section in enumerate(sections)),
-        tuple(_tally(kind, kind, outcomes[kinds == kind]) for kind in _kinds(sections)),
+        tuple(_answer_counts(section.name, section.kind, outcomes[names == i]) for i, section in enumerate(sections)),
+        tuple(_answer_counts(kind, kind, outcomes[kinds == kind]) for kind in _kinds(sections)),
         tuple(map(str, paths)),
         method,
         restrict_vocab,
@@ -150,20 +224,20 @@ def evaluate(
     )
 
 
-def _kinds(sections: list[Section]) -> list[str]:
+def _kinds(sections: list[QuestionSection]) -> list[str]:
     return sorted({section.kind for section in sections if section.kind})
 
 
-def _tally(name: str, kind: str | None, outcomes: NDArray[np.int8]) -> Tally:
+def _answer_counts(name: str, kind: str | None, outcomes: NDArray[np.int8]) -> AnswerCounts:
     correct = int((outcomes == RIGHT).sum())
     skipped = int((outcomes == SKIPPED).sum())
     total = len(outcomes) - skipped
     coverage = total / len(outcomes) if len(outcomes) else 0.0
-    return Tally(name, kind, correct / total if total else None, coverage, correct, total, skipped)
+    return AnswerCounts(name, kind, correct / total if total else None, coverage, correct, total, skipped)
 
 
 def _outcomes(
-    lookup: Lookup, questions: list[Question], method: Method, progress: ProgressCallback | None
+    lookup: Lookup, questions: list[Question], method: AnalogyMethod, progress: ProgressCallback | None
 ) -> NDArray[np.int8]:
     outcomes = np.full(len(questions), SKIPPED, np.int8)
     asked, given, accepted = [], [], []
@@ -175,30 +249,35 @@ def _outcomes(
             given.append((a, b, c))
             accepted.append(answers)
     if asked:
-        # Sorted by a, then b: what a question has in common with its neighbours is computed once.
-        distinct, which = np.unique(np.array(given), axis=0, return_inverse=True)
-        answered = _answer(lookup, distinct, method, progress)[which.reshape(-1)].tolist()
+        # np.unique also sorts by a and then b, so that questions with the same a and b are adjacent.
+        distinct, inverse = np.unique(np.array(given), axis=0, return_inverse=True)
+        answered = _answer(lookup, distinct, method, progress)[inverse.reshape(-1)].tolist()
         outcomes[asked] = [row in answers for row, answers in zip(answered, accepted, strict=True)]
     return outcomes
 
 
-def _answer(lookup: Lookup, questions: Rows, method: Method, progress: ProgressCallback | None) -> Rows:
-    """The best answer of each question (rows a, b, c, sorted): the row of its most frequent variant, -1 for none."""
+def _answer(
+    lookup: Lookup, questions: IndexArray, method: AnalogyMethod, progress: ProgressCallback | None
+) -> IndexArray:
+    """The row of the best answer to each question, -1 if there is none.
+
+    Questions are sorted triples of rows (a, b, c). The row of an answer is that of its most frequent case variant.
+    """
     given = np.unique(questions)
     a, b, c = np.searchsorted(given, questions).T
-    vectors = lookup.unit(given)
-    variants = lookup.first_variants()
-    place = np.full(len(lookup), -1)
-    place[given] = np.arange(len(given))
+    vectors = lookup.unit_vectors(given)
+    variants = lookup.case_variants()
+    given_index = np.full(len(lookup), -1)
+    given_index[given] = np.arange(len(given))
     begins = np.flatnonzero(np.diff(a, prepend=-1) | np.diff(b, prepend=-1)).tolist()
     ends = [*begins[1:], len(questions)]
 
-    def best_of_block(begin: int) -> tuple[Rows, FloatArray]:
-        block = np.arange(begin, min(begin + _BLOCK, len(lookup)))
-        plus, minus = _parts(vectors @ lookup.unit(block).T, method)
-        # A word of a question is no answer to it, in upper or lower case: minus infinity in any part makes the sum so.
-        # Deviation: gensim gives up after five words, should all be variants of the question's.
-        words = place[variants[block]]
+    def best_of_chunk(begin: int) -> tuple[IndexArray, FloatArray]:
+        chunk = np.arange(begin, min(begin + CANDIDATE_CHUNK, len(lookup)))
+        plus, minus = _score_terms(vectors @ lookup.unit_vectors(chunk).T, method)
+        # The words of a question and their case variants are excluded: a term of minus infinity excludes a candidate.
+        # Deviation: gensim considers only its five best candidates and finds no answer if all of them are excluded.
+        words = given_index[variants[chunk]]
         (candidates,) = np.nonzero(words >= 0)
         plus[words[candidates], candidates] = minus[words[candidates], candidates] = -np.inf
         best = np.empty(len(questions), np.intp)
@@ -212,17 +291,18 @@ def _answer(lookup: Lookup, questions: Rows, method: Method, progress: ProgressC
 
     answers = np.full(len(questions), -1)
     highest = np.full(len(questions), -np.inf, np.float32)
-    blocks = range(0, len(lookup), _BLOCK)
-    for done, (best, scores) in enumerate(map_in_order(best_of_block, blocks), 1):
-        better = scores > highest  # of equal ones the more frequent word stays
+    chunks = range(0, len(lookup), CANDIDATE_CHUNK)
+    for done, (best, scores) in enumerate(map_in_order(best_of_chunk, chunks), 1):
+        better = scores > highest  # strictly: of equal candidates the more frequent word wins
         answers[better], highest[better] = variants[best[better]], scores[better]
         if progress:
-            progress(done / len(blocks))
+            progress(done / len(chunks))
     return answers
 
 
-def _parts(cosines: FloatArray, method: Method) -> tuple[FloatArray, FloatArray]:
+def _score_terms(cosines: FloatArray, method: AnalogyMethod) -> tuple[FloatArray, FloatArray]:
+    """The terms plus and minus of the module's docstring."""
     if method == "3cosadd":
         return cosines, -cosines
-    moved = np.maximum((1 + cosines) / 2, np.finfo(np.float32).tiny)  # rounding can take a cosine below -1
-    return np.log(moved), -np.log(moved + _EPSILON)
+    shifted = np.maximum((1 + cosines) / 2, np.finfo(np.float32).tiny)  # rounding can produce a cosine below -1
+    return np.log(shifted), -np.log(shifted + _EPSILON)

@@ -1,8 +1,8 @@
-"""Clusters of positional features: which side of the masked word each feature listens to.
+"""Clusters of positional features, by the side of the masked word towards which each feature is weighted.
 
-With A = |d|, feature j is described by the c-vector A[+k, j] - A[-k, j], k = 1..c: negative where it weighs the left
-side more than the right. Ward's agglomerative clustering of these vectors gives the clusters J; the importance of
-position p according to J is the mean of A[p, j] over j in J.
+With A = |d|, feature j is described by the vector A[+k, j] - A[-k, j] for k = 1..c, which is negative where the feature
+has larger weights on the left side than on the right side. Ward's agglomerative clustering of these vectors gives the
+clusters J. The importance of position p according to J is the mean of A[p, j] over j in J.
 """
 
 from __future__ import annotations
@@ -13,66 +13,90 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.errors import ConfigError, PosvecError
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, IndexArray
 from posvec.system.extras import require_extra
 
 ANTE, POST, INFORMATIONAL = "antepositional", "postpositional", "informational"
-# "auto" chooses among these numbers of clusters.
-_MOST_CLUSTERS = 10
 
+_ORDER = (ANTE, POST, INFORMATIONAL)
+_MAX_AUTO_CLUSTERS = 10  # the largest number of clusters that "auto" tries
 _COLUMNS = ("cluster", "size", "mean |d|", "right − left")
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """A set J of positional features."""
+class FeatureCluster:
+    """A set J of positional features.
+
+    Attributes
+    ----------
+    name
+        "antepositional" for features weighted towards the left side, "postpositional" for the right side, and
+        "informational" for the cluster with the largest weights if there are three or more; with a number if several
+        clusters have the same name.
+    features
+        The indices j of the features.
+    curve
+        The mean of |d_p,j| over j in J for each position p, from left to right.
+    difference
+        The mean of A[+k, j] - A[-k, j]; it is negative if the left side has larger weights.
+    """
 
     name: str
     features: tuple[int, ...]
     curve: tuple[float, ...]
-    """Mean |d_p,j| over j in J, for each position p from left to right."""
     difference: float
-    """Mean of A[+k, j] - A[-k, j]: negative where the left side weighs more."""
 
     @property
     def mean(self) -> float:
-        """Mean |d_p,j| over positions and features."""
+        """The mean of |d_p,j| over positions and features."""
         return float(np.mean(self.curve))
 
 
 @dataclass(frozen=True)
 class Clusters(Result):
-    """All positional features of a model, each in one cluster."""
+    """A partition of the positional features of a model into clusters; it is a collection of clusters by name.
+
+    Attributes
+    ----------
+    positions
+        The positions of the context window, from left to right.
+    clusters
+        The clusters: antepositional, postpositional, informational.
+    silhouette
+        The silhouette coefficient, from -1 to 1: how much nearer features are to their own cluster than to the next;
+        None if it is undefined.
+    weights
+        |d_p,j|, (2c, D'); not written to files.
+    """
 
     positions: tuple[int, ...]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[FeatureCluster, ...]
     silhouette: float | None
-    """From -1 to 1: how much nearer features are to their own cluster than to the next; None if it has no meaning."""
     weights: FloatArray = field(compare=False, repr=False)
-    """|d_p,j|, (2c, D')."""
 
     @property
     def names(self) -> list[str]:
+        """The names of the clusters."""
         return [cluster.name for cluster in self.clusters]
 
-    def __iter__(self) -> Iterator[Cluster]:
+    def __iter__(self) -> Iterator[FeatureCluster]:
         return iter(self.clusters)
 
     def __len__(self) -> int:
         return len(self.clusters)
 
-    def __getitem__(self, name: str) -> Cluster:
+    def __getitem__(self, name: str) -> FeatureCluster:
         for cluster in self.clusters:
             if cluster.name == name:
                 return cluster
         raise PosvecError(f"there is no cluster {name!r}; this model has {', '.join(self.names)}")
 
     def tables(self) -> list[Table]:
+        """Return the sizes, the mean weights at each position, and the features of the clusters."""
         sizes = [(each.name, len(each.features), each.mean, each.difference) for each in self.clusters]
         curves = [
             (f"{position:+d}", *(each.curve[row] for each in self.clusters))
@@ -86,17 +110,37 @@ class Clusters(Result):
         ]
 
     def main_table(self) -> Table:
-        """The sizes with the features beside them."""
+        """Return the sizes and features of the clusters."""
         sizes, *_ = self.tables()
         rows = [(*row, _listed(each)) for row, each in zip(sizes.rows, self.clusters, strict=True)]
         return Table(sizes.title, (*_COLUMNS, "features"), rows)
 
 
 def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
-    """The clusters of a model's positional features.
+    """Cluster the positional features of a model.
 
-    ``count`` is how many: by default the paper's 3 if all features are positional (D' = D) and 2 if some are not;
-    "auto" takes the number with the greatest silhouette.
+    Parameters
+    ----------
+    model
+        A positional or constrained model.
+    count
+        The number of clusters. "auto" chooses the number with the greatest silhouette. By default it is the number in
+        the paper: 3 if all features are positional (D' = D) and 2 otherwise.
+
+    Returns
+    -------
+    Clusters
+        The clusters.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import clusters
+    >>> found = clusters.find(posvec.load("model"))
+    >>> len(found)
+    2
+    >>> sum(len(cluster.features) for cluster in found) == posvec.load("model").config.model.positional_dim
+    True
     """
     model.check_positional()
     weights = np.abs(model.positional_vectors)
@@ -106,18 +150,21 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
         count = 3 if size == model.config.model.dim else 2
     if count == "auto":
         if size < 3:
-            raise PosvecError(f"a number of clusters can be chosen for 3 positional features or more, not {size}")
-        choices = [_ward(differences, each) for each in range(2, min(_MOST_CLUSTERS, size - 1) + 1)]
+            raise PosvecError(
+                f"count='auto' needs at least 3 positional features, and the model has {size}; give the number of "
+                "clusters"
+            )
+        choices = [_ward(differences, each) for each in range(2, min(_MAX_AUTO_CLUSTERS, size - 1) + 1)]
         labels = max(choices, key=lambda choice: _silhouette(differences, choice) or -1.0)
     else:
         if not isinstance(count, int) or count < 1:
-            raise ConfigError(f"the number of clusters is a whole number from 1 or 'auto', not {count!r}")
+            raise ConfigError(f"the number of clusters must be an integer of at least 1 or 'auto', not {count!r}")
         if count > size:
-            raise PosvecError(f"{size} positional features cannot fall into {count} clusters; ask for fewer")
+            raise PosvecError(f"{size} positional features cannot form {count} clusters; use fewer clusters")
         labels = _ward(differences, count)
     parts = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     clusters = [
-        Cluster(
+        FeatureCluster(
             name,
             tuple(part.tolist()),
             tuple(weights[:, part].mean(1, dtype=np.float64).tolist()),
@@ -129,31 +176,28 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
     return Clusters(tuple(model.positions), ordered, _silhouette(differences, labels), weights)
 
 
-_ORDER = (ANTE, POST, INFORMATIONAL)
-
-
-def _listed(cluster: Cluster) -> str:
+def _listed(cluster: FeatureCluster) -> str:
     return " ".join(map(str, cluster.features))
 
 
-def _ward(differences: FloatArray, count: int) -> NDArray[np.intp]:
+def _ward(differences: FloatArray, count: int) -> IndexArray:
     if count == 1 or len(differences) == 1:
         return np.zeros(len(differences), np.intp)
     cluster: Any = require_extra("sklearn.cluster", "plots")
-    labels: NDArray[np.intp] = cluster.AgglomerativeClustering(count, linkage="ward").fit_predict(differences)
+    labels: IndexArray = cluster.AgglomerativeClustering(count, linkage="ward").fit_predict(differences)
     return labels
 
 
-def _silhouette(differences: FloatArray, labels: NDArray[np.intp]) -> float | None:
+def _silhouette(differences: FloatArray, labels: IndexArray) -> float | None:
     if not 1 < len(np.unique(labels)) < len(labels):
         return None
     return float(require_extra("sklearn.metrics", "plots").silhouette_score(differences, labels))
 
 
-def _names(weights: FloatArray, differences: FloatArray, parts: Sequence[NDArray[np.intp]]) -> list[str]:
-    """Of three clusters or more, the one of greatest mean |d| is informational; the rest are named by their side.
+def _names(weights: FloatArray, differences: FloatArray, parts: Sequence[IndexArray]) -> list[str]:
+    """Name clusters by their side; of three or more clusters, the one with the greatest mean |d| is informational.
 
-    Several of one side are numbered, the largest first.
+    Several clusters of one side are numbered, the largest first.
     """
     names = [ANTE if differences[part].mean() < 0 else POST for part in parts]
     if len(parts) > 2:

@@ -1,7 +1,7 @@
-"""Importance of context words: which words speak through which cluster of positional features.
+"""Importance of context words according to clusters of positional features.
 
 The importance of context word w according to cluster J is the mean of |u_w,j| over j in J. A word belongs to the class
-of the cluster that makes it most important: J maximizes it.
+of the cluster J according to which it is most important.
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ from posvec.system.arrays import FloatArray
 
 @dataclass(frozen=True)
 class ContextWord:
-    """A word, the cluster that maximizes its importance, and its importance according to every cluster."""
+    """The class of a context word.
+
+    Attributes
+    ----------
+    word
+        The word.
+    cluster
+        The cluster according to which the word is most important.
+    importance
+        The importance of the word according to each cluster.
+    """
 
     word: str
     cluster: str
@@ -30,21 +40,29 @@ class ContextWord:
 
 @dataclass(frozen=True)
 class ContextWords(Result):
-    """The most important context words of every class, and the words that were asked for."""
+    """The most important context words of each class.
+
+    Attributes
+    ----------
+    top
+        For each cluster, the words of its class in the requested order.
+    class_sizes
+        For each cluster, the number of words in its class.
+    words
+        The classes of the requested words.
+    """
 
     top: Mapping[str, tuple[ContextWord, ...]]
-    """Cluster → words that it maximizes, in the order asked for."""
     class_sizes: Mapping[str, int]
-    """Cluster → number of words that it maximizes."""
     words: tuple[ContextWord, ...]
-    """Those asked for."""
 
     def tables(self) -> list[Table]:
+        """Return the requested words, if there are any, and the top words of each class."""
         columns = ("word", "class", *self.class_sizes)
         listed = [each for words in self.top.values() for each in words]
         sizes = ", ".join(f"{name} {size:,}" for name, size in self.class_sizes.items())
-        tables = [Table(f"Top context words of each class (words in all: {sizes})", columns, _rows(listed))]
-        return [Table("Words asked for", columns, _rows(self.words)), *tables] if self.words else tables
+        tables = [Table(f"Top context words of each class (class sizes: {sizes})", columns, _rows(listed))]
+        return [Table("Requested words", columns, _rows(self.words)), *tables] if self.words else tables
 
 
 def top(
@@ -55,11 +73,40 @@ def top(
     restrict_vocab: int | None = None,
     order: Literal["importance", "ratio"] = "importance",
 ) -> ContextWords:
-    """For every cluster, the ``topn`` most important of the words that it maximizes; and the classes of ``words``.
+    """List the most important context words of each class, and the classes of given words.
 
-    With ``restrict_vocab`` only that many of the most frequent words are listed and counted. The order "ratio" puts
-    first the words whose importance falls most from their own cluster to the next one: words with large vectors, which
-    are important everywhere, do not crowd out those that are at home in one cluster.
+    Parameters
+    ----------
+    model
+        A positional or constrained model.
+    clusters
+        Clusters of its positional features; by default those of :func:`posvec.evaluation.clusters.find`.
+    topn
+        The number of words to list for each cluster.
+    words
+        Words whose classes are also determined.
+    restrict_vocab
+        List and count only this many most frequent words; None means all words.
+    order
+        "importance" lists the words with the greatest importance. "ratio" lists the words with the greatest ratio of
+        their importance to that according to the second most important cluster, so that words with long vectors, which
+        are important according to all clusters, do not dominate the list.
+
+    Returns
+    -------
+    ContextWords
+        The words of each class.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import context_words
+    >>> model = posvec.load("model")
+    >>> result = context_words.top(model, topn=2, words=["cat"])
+    >>> [each.word for each in result.words]
+    ['cat']
+    >>> sum(result.class_sizes.values()) == len(model.vocabulary)
+    True
     """
     clusters = clusters or find(model)
     table = importance(model.vectors.table[:restrict_vocab], clusters)
@@ -73,12 +120,12 @@ def top(
         chosen = of_class[top_indices(values, topn)]
         listed[name] = tuple(_word(model.vocabulary.words[i], table[i], clusters) for i in chosen)
     sizes = np.bincount(classes, minlength=len(clusters))
-    asked = tuple(_word(word, importance(model.vectors[word][np.newaxis], clusters)[0], clusters) for word in words)
-    return ContextWords(listed, dict(zip(clusters.names, sizes.tolist(), strict=True)), asked)
+    given = tuple(_word(word, importance(model.vectors[word][np.newaxis], clusters)[0], clusters) for word in words)
+    return ContextWords(listed, dict(zip(clusters.names, sizes.tolist(), strict=True)), given)
 
 
 def importance(vectors: FloatArray, clusters: Clusters) -> FloatArray:
-    """Mean |u_w,j| over the features of each cluster: of word vectors (N, D) the table (N, clusters)."""
+    """Return the mean of |u_w,j| over the features of each cluster, (N, clusters), for word vectors (N, D)."""
     columns = [np.abs(vectors[:, list(cluster.features)]).mean(1) for cluster in clusters]
     table: FloatArray = np.stack(columns, 1)
     return table

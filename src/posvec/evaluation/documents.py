@@ -1,10 +1,10 @@
-"""Texts as bags of words with vectors, and their nearest neighbours by two soft measures.
+"""Texts as bags of words with vectors, and their nearest neighbours by two measures that use word similarity.
 
 Soft Cosine Measure (Novotný 2018, Implementation Notes for the Soft Cosine Measure): the cosine of two bags of words x
-and y in a space where words are not orthogonal but as similar as S says, x'Sy / sqrt(x'Sx y'Sy).
+and y in a space where words are not orthogonal but have the similarities S, x'Sy / sqrt(x'Sx y'Sy).
 
-Word Mover's Distance (Kusner et al. 2015): the least total distance that the words of one text must travel to become
-those of the other, each word weighing its share of its text.
+Word Mover's Distance (Kusner et al. 2015): the minimum total distance by which the words of one text must be moved to
+become those of the other text, where each word is weighted by its relative frequency in its text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.corpus.tokenizers import get_tokenizer
-from posvec.evaluation.lookup import Lookup, Rows
+from posvec.evaluation.lookup import Lookup
 from posvec.query.exact import top_indices
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray
 from posvec.system.extras import require_extra
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
@@ -29,77 +29,84 @@ if TYPE_CHECKING:
     from posvec.model import Model
 
 EXTRA = "classification"
-NONZERO_LIMIT = 100  # nonzero similarities of a term, itself included (the paper's C)
+NONZERO_LIMIT = 100  # nonzero similarities of a term, itself included (C in the paper)
 
-_BLOCK = 512
+_CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Texts, each a row of counts of terms; only words that have a vector are terms."""
+    """Texts as rows of term counts, where a term is a word that has a vector.
+
+    Attributes
+    ----------
+    counts
+        A sparse matrix in compressed rows, (texts, terms).
+    vectors
+        The vectors of the terms, scaled to length 1, (terms, D).
+    coverage
+        The fraction of the tokens of all texts that are terms.
+    """
 
     counts: Any
-    """(texts, terms), a sparse matrix in compressed rows."""
     vectors: FloatArray
-    """(terms, D), each of length 1."""
     coverage: float
-    """The share of words of the texts, repetitions counted, that are terms."""
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which texts have terms at all."""
+        """Whether each text has at least one term."""
         known: NDArray[np.bool_] = np.diff(self.counts.indptr) > 0
         return known
 
     def means(self) -> FloatArray:
-        """(texts, D), the mean of each text's unit vectors; zeros where it has none."""
+        """The mean of the unit vectors of each text, (texts, D); zeros if a text has no term."""
         totals = np.maximum(self.counts.sum(1), 1)
         means: FloatArray = np.asarray(self.counts @ self.vectors / totals.reshape(-1, 1), np.float32)
         return means
 
 
 def make_documents(model: Model | WordVectors, texts: Sequence[str]) -> Documents:
-    """The texts in the words of a model, cut as its corpus was; out-of-vocabulary words through their subwords."""
+    """Tokenize texts like the corpus of the model and count their terms; out-of-vocabulary words use their subwords."""
     sparse = require_extra("scipy.sparse", EXTRA)
     foreign = isinstance(model, WordVectors)
     tokenizer = get_tokenizer("word" if isinstance(model, WordVectors) else model.config.text.tokenizer)
-    # Vectors from elsewhere can have words in any case, and texts are cut into lower case for them.
+    # The words of imported vectors can be in any case, whereas the default tokenizer folds texts to lower case.
     lookup = Lookup(model, None, case_fold=foreign, oov="subwords")
-    words = 0
-    rows, places = [], []
-    for place, text in enumerate(texts):
-        tokens = [token for line in tokenizer.split(text.encode()) for token in line]
-        known = [row for row in map(lookup.row, tokens) if row is not None]
-        words += len(tokens)
+    tokens = 0
+    rows, text_indices = [], []
+    for text_index, text in enumerate(texts):
+        words = [token for line in tokenizer.split(text.encode()) for token in line]
+        known = [row for row in map(lookup.row, words) if row is not None]
+        tokens += len(words)
         rows += known
-        places += [place] * len(known)
+        text_indices += [text_index] * len(known)
     used, terms = np.unique(np.array(rows, np.intp), return_inverse=True)
     ones = np.ones(len(rows))
-    counts = sparse.csr_array((ones, (np.array(places, np.intp), terms.reshape(-1))), (len(texts), len(used)))
+    counts = sparse.csr_array((ones, (np.array(text_indices, np.intp), terms.reshape(-1))), (len(texts), len(used)))
     counts.sum_duplicates()
-    return Documents(counts, lookup.unit(used), len(rows) / max(words, 1))
+    return Documents(counts, lookup.unit_vectors(used), len(rows) / max(tokens, 1))
 
 
 def term_similarity(vectors: FloatArray, nonzero_limit: int = NONZERO_LIMIT) -> Any:
-    """S, (terms, terms), sparse and symmetric: the squares of positive cosines, 1 on the diagonal.
+    """The matrix S, (terms, terms), sparse and symmetric: the squares of positive cosines, 1 on the diagonal.
 
-    Deviation: of the most similar terms of each term those stay that have it among their own, so that no row has more
-    than ``nonzero_limit`` nonzeros; the paper gives them away in the order of idf until a row is full.
+    Deviation: two terms keep their similarity only if each is among the ``nonzero_limit`` most similar terms of the
+    other, so that no row has more than ``nonzero_limit`` nonzeros. The paper fills rows in the order of idf instead.
     """
     sparse = require_extra("scipy.sparse", EXTRA)
     terms = len(vectors)
 
-    def nearest(begin: int) -> tuple[Rows, FloatArray]:
-        cosines = np.maximum(vectors[begin : begin + _BLOCK] @ vectors.T, 0)
+    def nearest(begin: int) -> tuple[IndexArray, FloatArray]:
+        cosines = np.maximum(vectors[begin : begin + _CHUNK] @ vectors.T, 0)
         lines = np.arange(len(cosines))
-        cosines[lines, begin + lines] = 2  # itself before all others, be they equal to it
+        cosines[lines, begin + lines] = 2  # a term comes before other terms with the same vector
         limit = min(nonzero_limit, terms)
         columns = np.argpartition(-cosines, limit - 1, axis=1)[:, :limit]
         return columns, np.minimum(np.take_along_axis(cosines, columns, 1), 1) ** 2
 
-    blocks = list(map_in_order(nearest, range(0, terms, _BLOCK)))
-    columns = np.concatenate([columns for columns, _ in blocks])
-    values = np.concatenate([values for _, values in blocks])
+    chunks = list(map_in_order(nearest, range(0, terms, _CHUNK)))
+    columns = np.concatenate([columns for columns, _ in chunks])
+    values = np.concatenate([values for _, values in chunks])
     lines = np.repeat(np.arange(terms), columns.shape[1])
     directed = sparse.csr_array((values.reshape(-1), (lines, columns.reshape(-1))), (terms, terms))
     similarities = directed.minimum(directed.T).tocsr()
@@ -107,76 +114,82 @@ def term_similarity(vectors: FloatArray, nonzero_limit: int = NONZERO_LIMIT) -> 
     return similarities
 
 
-def soft_cosine_neighbors(documents: Documents, similarities: Any, train: Rows, test: Rows, k: int) -> list[Rows]:
-    """Of each test text, the k training texts (places in ``train``) of the highest Soft Cosine Measure, best first.
+def soft_cosine_neighbors(
+    documents: Documents, similarities: Any, train: IndexArray, test: IndexArray, k: int
+) -> list[IndexArray]:
+    """For each test text, the k training texts with the highest Soft Cosine Measure, as indices into ``train``.
 
-    Terms weigh tf-idf, idf being that of the training texts. Training texts without any similarity are left out.
+    The best text comes first. Terms are weighted by tf-idf, with the idf of the training texts. Training texts with a
+    similarity of 0 are left out.
     """
     train_counts = documents.counts[train]
     frequencies = np.bincount(train_counts.indices, minlength=len(documents.vectors))
     idf = np.log((1 + len(train)) / (1 + frequencies)) + 1
     weighted = (documents.counts * idf).tocsr()
-    trained = weighted[train]
-    trained_norms = _soft_norms(trained, similarities)
+    train_weighted = weighted[train]
+    train_norms = _soft_norms(train_weighted, similarities)
 
-    def nearest(block: Rows) -> list[Rows]:
-        products = ((weighted[block] @ similarities) @ trained.T).toarray() / trained_norms
-        # The norm of the test text is the same for all: it changes no order.
+    def nearest(chunk: IndexArray) -> list[IndexArray]:
+        products = ((weighted[chunk] @ similarities) @ train_weighted.T).toarray() / train_norms
+        # Dividing by the norm of the test text would not change the order.
         found = []
         for line in products.astype(np.float32):
             order = top_indices(line, k)
             found.append(order[line[order] > 0])
         return found
 
-    blocks = [test[begin : begin + _BLOCK] for begin in range(0, len(test), _BLOCK)]
-    return [order for block in map_in_order(nearest, blocks) for order in block]
+    chunks = [test[begin : begin + _CHUNK] for begin in range(0, len(test), _CHUNK)]
+    return [order for chunk in map_in_order(nearest, chunks) for order in chunk]
 
 
-def word_mover_neighbors(documents: Documents, train: Rows, test: Rows, k: int) -> list[Rows]:
-    """Of each test text, the k training texts (places in ``train``) of the least Word Mover's Distance, nearest first.
+def word_mover_neighbors(documents: Documents, train: IndexArray, test: IndexArray, k: int) -> list[IndexArray]:
+    """For each test text, the k training texts with the least Word Mover's Distance, as indices into ``train``.
 
-    Exact distances are computed in the order of their lower bound, until that exceeds the k-th nearest found: the
-    relaxed distance, in which each word of one text travels to its nearest in the other.
+    The nearest text comes first. Exact distances are computed in the order of a lower bound, the relaxed distance, in
+    which each word of one text moves to its nearest word in the other. The search stops when the lower bound exceeds
+    the k-th smallest exact distance so far.
     """
     solve = require_extra("ot", EXTRA).emd2
-    known = np.flatnonzero(documents.known[train])  # nothing can travel to a text without words
-    trained = documents.counts[train[known]]
-    terms, begins = trained.indices, trained.indptr[:-1]
-    shares = trained.data / np.repeat(trained.sum(1), np.diff(trained.indptr))
+    known = np.flatnonzero(documents.known[train])  # the distance to a text without terms is undefined
+    train_counts = documents.counts[train[known]]
+    terms, begins = train_counts.indices, train_counts.indptr[:-1]
+    train_weights = train_counts.data / np.repeat(train_counts.sum(1), np.diff(train_counts.indptr))
 
-    def nearest(text: int) -> Rows:
+    def nearest(text: int) -> IndexArray:
         line = documents.counts[[text]]
         if not line.nnz or not len(known):
             return np.empty(0, np.intp)
         weights = line.data / line.data.sum()
         distances = _distances(documents.vectors[line.indices], documents.vectors)
-        there = weights @ np.minimum.reduceat(distances[:, terms], begins, axis=1)
-        back = np.add.reduceat(shares * distances.min(0)[terms], begins)
-        bounds = np.maximum(there, back)
+        to_train = weights @ np.minimum.reduceat(distances[:, terms], begins, axis=1)
+        from_train = np.add.reduceat(train_weights * distances.min(0)[terms], begins)
+        bounds = np.maximum(to_train, from_train)
         found: list[tuple[float, int]] = []
-        for place in np.argsort(bounds, kind="stable").tolist():
-            if len(found) >= k and bounds[place] > found[k - 1][0]:
+        for candidate in np.argsort(bounds, kind="stable").tolist():
+            if len(found) >= k and bounds[candidate] > found[k - 1][0]:
                 break
-            its = slice(trained.indptr[place], trained.indptr[place + 1])
-            ground = np.ascontiguousarray(distances[:, terms[its]])
-            bisect.insort(found, (float(solve(weights, shares[its] / shares[its].sum(), ground)), place))
-        return known[[place for _, place in found[:k]]]
+            entries = slice(train_counts.indptr[candidate], train_counts.indptr[candidate + 1])
+            candidate_weights = train_weights[entries]
+            ground = np.ascontiguousarray(distances[:, terms[entries]])
+            distance = float(solve(weights, candidate_weights / candidate_weights.sum(), ground))
+            bisect.insort(found, (distance, candidate))
+        return known[[candidate for _, candidate in found[:k]]]
 
     return list(map_in_order(nearest, test.tolist()))
 
 
-def _soft_norms(weighted: Any, similarities: Any) -> NDArray[np.float64]:
+def _soft_norms(weighted: Any, similarities: Any) -> DoubleArray:
     squares = [
-        (weighted[begin : begin + _BLOCK] @ similarities * weighted[begin : begin + _BLOCK]).sum(1)
-        for begin in range(0, weighted.shape[0], _BLOCK)
+        (weighted[begin : begin + _CHUNK] @ similarities * weighted[begin : begin + _CHUNK]).sum(1)
+        for begin in range(0, weighted.shape[0], _CHUNK)
     ]
-    norms: NDArray[np.float64] = np.sqrt(np.maximum(np.concatenate(squares), 0))
+    norms: DoubleArray = np.sqrt(np.maximum(np.concatenate(squares), 0))
     norms[norms == 0] = 1
     return norms
 
 
-def _distances(one: FloatArray, other: FloatArray) -> NDArray[np.float64]:
-    """Euclidean, (len(one), len(other))."""
+def _distances(one: FloatArray, other: FloatArray) -> DoubleArray:
+    """Euclidean distances, (len(one), len(other))."""
     squares = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * (one @ other.T)
-    distances: NDArray[np.float64] = np.sqrt(np.maximum(squares, 0), dtype=np.float64)
+    distances: DoubleArray = np.sqrt(np.maximum(squares, 0), dtype=np.float64)
     return distances

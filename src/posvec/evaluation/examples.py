@@ -1,10 +1,11 @@
-"""Example sentences: pairs that differ in where a context word stands, and how much that changes the masked word.
+"""Example sentences: pairs that differ in the position of a context word, and the effect on the masked word.
 
-For a cluster J they show the context word, the masked word and the pair of positions with the greatest change of
-sigma(score), where only the features of J enter the score. The context word is one that J maximizes. Two sources:
+For each cluster J of positional features, the examples show the context word, the masked word and the pair of positions
+with the greatest change of sigma(score), where the score uses only the features of J. The context word is a word whose
+importance is greatest according to J. The sentences come from one of two sources:
 
-- words: the context word alone, at every position in turn, [PAD] between it and the [MASK];
-- a corpus: real sentences, each word masked in turn; the context word trades places with another one.
+- words: sentences of a single context word, at every position in turn, with [PAD] between it and the [MASK];
+- a corpus: real sentences in which each word is masked in turn, and the context word is swapped with another word.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from numpy.typing import NDArray
 from posvec.corpus.sources import Corpus, Source
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
-from posvec.evaluation.clusters import Cluster, Clusters
+from posvec.evaluation.clusters import Clusters, FeatureCluster
 from posvec.evaluation.clusters import find as find_clusters
 from posvec.evaluation.context_words import importance
 from posvec.evaluation.masked import explain
 from posvec.evaluation.results import Result, Table
 from posvec.model import MASK, PAD_WORD, Model
 from posvec.query.exact import top_indices
-from posvec.system.arrays import FloatArray, sigmoid
+from posvec.system.arrays import FloatArray, IndexArray, sigmoid
 from posvec.training.pipeline import open_source
 
-# Importance bounds the change of the score (appendix of the paper), so the search looks at the most important words.
+# The importance of a context word bounds the change of the score (appendix of the paper), so only this many of the most
+# important words are searched.
 _CONTEXT_WORDS = 100
 
 _COLUMNS = ("context word", "masked word", "position", "by cluster", "by model", "sentence")
@@ -37,7 +39,25 @@ _COLUMNS = ("context word", "masked word", "position", "by cluster", "by model",
 
 @dataclass(frozen=True)
 class Example:
-    """Two sentences that differ in the place of a context word; probabilities are of the masked word in each."""
+    """Two sentences that differ in the position of a context word.
+
+    Attributes
+    ----------
+    cluster
+        The name of the cluster.
+    context_word
+        The word that changes its position.
+    masked_word
+        The word whose probability changes.
+    positions
+        The position of the context word in each sentence, relative to the masked word.
+    sentences
+        The two sentences.
+    probabilities
+        The probability of the masked word in each sentence by the features of the cluster alone.
+    model_probabilities
+        The probability of the masked word in each sentence by all features.
+    """
 
     cluster: str
     context_word: str
@@ -45,25 +65,31 @@ class Example:
     positions: tuple[int, int]
     sentences: tuple[str, str]
     probabilities: tuple[float, float]
-    """By the features of the cluster alone."""
     model_probabilities: tuple[float, float]
-    """By all features."""
 
     @property
     def change(self) -> float:
+        """The difference of the probabilities by the features of the cluster."""
         return abs(self.probabilities[0] - self.probabilities[1])
 
 
 @dataclass(frozen=True)
 class Examples(Result):
-    """Example sentences of every cluster, the greatest change first."""
+    """Example sentences for each cluster.
+
+    Attributes
+    ----------
+    examples
+        The examples by cluster, those with the greatest change first.
+    corpus
+        The name of the corpus that the sentences come from; None if they are built from words.
+    """
 
     examples: tuple[Example, ...]
     corpus: str | None
-    """Where the sentences come from; None if they are built from words."""
 
     def tables(self) -> list[Table]:
-        """One table per cluster."""
+        """Return a table for each cluster."""
         names = dict.fromkeys(each.cluster for each in self.examples)
         return [
             Table(f"Examples of {name} features", _COLUMNS, [row for each in self._of(name) for row in _rows(each)])
@@ -71,6 +97,7 @@ class Examples(Result):
         ]
 
     def main_table(self) -> Table:
+        """Return one table with the examples of all clusters."""
         rows = [(each.cluster, *row) for each in self.examples for row in _rows(each)]
         return Table("", ("cluster", *_COLUMNS), rows)
 
@@ -86,10 +113,37 @@ def find(
     restrict_vocab: int = 20_000,
     sentences: int = 1_000,
 ) -> Examples:
-    """For every cluster, the ``topn`` pairs of sentences with the greatest change.
+    """Find pairs of sentences that show the effect of positional features.
 
-    Context words and masked words are among the ``restrict_vocab`` most frequent. Without a ``corpus`` each context
-    word appears once; with one, the first ``sentences`` of it are searched and each appears once.
+    Parameters
+    ----------
+    model
+        A positional or constrained model with output vectors.
+    clusters
+        Clusters of its positional features; by default those of :func:`posvec.evaluation.clusters.find`.
+    corpus
+        Where to take sentences from. Each sentence appears in one example of a cluster at most. Without a corpus,
+        sentences are built from words, and each context word appears in one example of a cluster at most.
+    topn
+        The number of examples for each cluster.
+    restrict_vocab
+        Context words and masked words are among this many most frequent words.
+    sentences
+        The number of sentences of the corpus to search.
+
+    Returns
+    -------
+    Examples
+        The examples with the greatest change for each cluster.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import examples
+    >>> found = examples.find(posvec.load("model"), corpus="corpus.txt", topn=1, sentences=20)
+    >>> example = found.examples[0]
+    >>> [sentence.split().count("[MASK]") for sentence in example.sentences]
+    [1, 1]
     """
     clusters = clusters or find_clusters(model)
     table = importance(model.vectors.table[:restrict_vocab], clusters)
@@ -109,7 +163,7 @@ def find(
 
 
 def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray, topn: int) -> Iterator[Example]:
-    """For each of the most important words that a cluster maximizes: the masked word and positions of most change."""
+    """For each of the most important words of a class, the masked word and the positions with the greatest change."""
     cluster = clusters.clusters[number]
     features = list(cluster.features)
     of_class = np.flatnonzero(table.argmax(1) == number)
@@ -120,20 +174,20 @@ def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray
     for context_id in candidates.tolist():
         scores = (positional * model.vectors.table[context_id, features]) @ output.T  # (2c, masked words)
         change = sigmoid(scores.max(0)) - sigmoid(scores.min(0))
-        change[context_id] = 0  # a word beside itself says nothing
+        change[context_id] = 0  # a word that predicts itself makes no useful example
         masked_id = int(change.argmax())
         found.append((float(change[masked_id]), context_id, masked_id, scores[:, masked_id]))
     for _, context_id, masked_id, by_position in sorted(found, key=lambda each: -each[0])[:topn]:
         context_word, masked_word = model.vocabulary.words[context_id], model.vocabulary.words[masked_id]
         more, less = (model.positions[int(row)] for row in (by_position.argmax(), by_position.argmin()))
-        sentences = (_alone(context_word, more), _alone(context_word, less))
+        sentences = (_single_word_sentence(context_word, more), _single_word_sentence(context_word, less))
         yield _example(model, cluster, context_word, masked_word, (more, less), sentences)
 
 
 def _from_sentences(
-    model: Model, clusters: Clusters, classes: NDArray[np.intp], lines: Iterable[list[str]], topn: int
+    model: Model, clusters: Clusters, classes: IndexArray, lines: Iterable[list[str]], topn: int
 ) -> list[Example]:
-    """For each cluster the sentences in which two words that trade places change the masked word most."""
+    """For each cluster, the sentences in which swapping two words changes the masked word most."""
     best_swaps: dict[str, list[tuple[list[str], _Swap]]] = {cluster.name: [] for cluster in clusters}
     for line in lines:
         ids = np.array([model.vocabulary.index.get(word, -1) for word in line])
@@ -159,7 +213,7 @@ def _from_sentences(
 
 @dataclass(frozen=True)
 class _Swap:
-    """Places in a line: the masked word, the context word and the one that it trades places with."""
+    """A swap of two words, by their indices in the line: the masked word, the context word and the other word."""
 
     change: float
     masked: int
@@ -168,33 +222,33 @@ class _Swap:
 
 
 def _swaps(
-    model: Model, cluster: Cluster, ids: NDArray[np.intp], movable: NDArray[np.bool_], restrict_vocab: int
+    model: Model, cluster: FeatureCluster, ids: IndexArray, movable: NDArray[np.bool_], restrict_vocab: int
 ) -> Iterator[_Swap]:
-    """For each word that can be masked, the swaps that raise and lower its score most."""
+    """For each word that can be masked, the swaps that increase and decrease its score most."""
     features, window = list(cluster.features), model.config.model.window
     known = np.flatnonzero(ids >= 0)
-    inputs = model.vectors.table[ids][:, features].astype(np.float64)  # rows of unknown words are never looked at
+    inputs = model.vectors.table[ids][:, features].astype(np.float64)  # rows of unknown words (-1) are never used
     outputs = model.output_vectors[ids][:, features]
     positional = model.positional_vectors[:, features]
     for masked in known[ids[known] < restrict_vocab].tolist():
-        places = known[(known != masked) & (np.abs(known - masked) <= window)]
-        if len(places) < 2 or not movable[places].any():
+        context = known[(known != masked) & (np.abs(known - masked) <= window)]
+        if len(context) < 2 or not movable[context].any():
             continue
-        rows = places - masked + window - (places > masked)
-        # scores[a, b]: what the word at place a would contribute from place b
-        scores = (inputs[places] * outputs[masked]) @ positional[rows].T / len(places)
+        rows = context - masked + window - (context > masked)
+        # scores[a, b]: what the context word a would contribute from the position of the context word b
+        scores = (inputs[context] * outputs[masked]) @ positional[rows].T / len(context)
         own = scores.diagonal()
-        changed = (scores + scores.T - own[:, np.newaxis] - own)[movable[places]]
-        # sigma grows with the score, so the greatest change is at one of the two ends
+        changed = (scores + scores.T - own[:, np.newaxis] - own)[movable[context]]
+        # sigma is monotonic, so the probability changes most where the score increases or decreases most.
         for flat in (int(changed.argmax()), int(changed.argmin())):
-            one, other = divmod(flat, len(places))
+            one, other = divmod(flat, len(context))
             change = abs(float(sigmoid(own.sum() + changed[one, other]) - sigmoid(own.sum())))
             if change > 0:
-                yield _Swap(change, masked, int(places[movable[places]][one]), int(places[other]))
+                yield _Swap(change, masked, int(context[movable[context]][one]), int(context[other]))
 
 
 def _rows(example: Example) -> list[tuple[object, ...]]:
-    """A row for each of the two sentences."""
+    """Two rows, one for each sentence."""
     return [
         (example.context_word, example.masked_word, f"{position:+d}", by_cluster, by_model, sentence)
         for position, by_cluster, by_model, sentence in zip(
@@ -204,7 +258,7 @@ def _rows(example: Example) -> list[tuple[object, ...]]:
 
 
 def _lines(model: Model, corpus: Corpus) -> Iterator[list[str]]:
-    """The lines of a corpus as the model sees them: unknown words dropped, or in their place [PAD]."""
+    """The lines of a corpus in the words of the model: unknown words are dropped, or replaced by [PAD]."""
     tokenizer = get_tokenizer(corpus.tokenizer)
     keep = model.config.training.positions == "text"
     for block in corpus.blocks():
@@ -215,7 +269,7 @@ def _lines(model: Model, corpus: Corpus) -> Iterator[list[str]]:
                 yield words
 
 
-def _alone(context_word: str, position: int) -> list[str]:
+def _single_word_sentence(context_word: str, position: int) -> list[str]:
     """A sentence of a single context word."""
     pads = [PAD_WORD] * (abs(position) - 1)
     return [context_word, *pads, MASK] if position < 0 else [MASK, *pads, context_word]
@@ -223,7 +277,7 @@ def _alone(context_word: str, position: int) -> list[str]:
 
 def _example(
     model: Model,
-    cluster: Cluster,
+    cluster: FeatureCluster,
     context_word: str,
     masked_word: str,
     positions: tuple[int, int],

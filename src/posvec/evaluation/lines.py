@@ -1,4 +1,4 @@
-"""Lines of small text files: what is malformed is named by file and line, or passed over on request."""
+"""Lines of small text files. A malformed line raises an error with its file and number, or is skipped on request."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ T = TypeVar("T")
 
 
 def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool = False) -> tuple[list[T], int]:
-    """What ``parse`` makes of every line that is not blank, and how many malformed ones were passed over.
+    """Parse the non-blank lines of a file; return the parsed lines and the number of malformed lines skipped.
 
-    ``parse`` raises a ValueError that says what is wrong with a line; unless ``skip_invalid``, so does this function,
-    with the name of the file and the number of the line.
+    ``parse`` raises a ValueError that describes what is wrong with a line. Unless ``skip_invalid`` is set, this
+    function then raises a CorpusError with the name of the file and the number of the line.
     """
     parsed: list[T] = []
     invalid = 0
     content = read_file(Path(path)).removeprefix(b"\xef\xbb\xbf")
-    # Not splitlines, which also cuts at form feeds and other characters that editors do not count as ends of lines.
+    # str.splitlines would also split at form feeds and other characters that editors do not count as line ends.
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
             text = _decode(line).strip()
@@ -31,7 +31,7 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
         except ValueError as error:
             if not skip_invalid:
                 raise CorpusError(
-                    f"{path}, line {number}: {error}; mend or remove the line; evaluations pass over such lines with "
+                    f"{path}, line {number}: {error}; fix or remove the line, or skip malformed lines with "
                     "--skip-invalid (skip_invalid=True)"
                 ) from error
             invalid += 1
@@ -39,17 +39,17 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
 
 
 def fields(line: str) -> list[str]:
-    """The parts of a line between tabs, which may hold spaces, or where there are none, between spaces."""
+    """Split a line at tabs, or at spaces if it has no tabs."""
     return [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
 
 
-def told(invalid: int) -> str:
-    """How the title of a table says that lines were passed over, if any were."""
-    return f"; {plural(invalid, 'malformed line')} passed over" if invalid else ""
+def skipped_note(invalid: int) -> str:
+    """Return the part of a table's title that reports skipped lines; empty if none were skipped."""
+    return f"; {plural(invalid, 'malformed line')} skipped" if invalid else ""
 
 
 def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """One path or several, as a list; the name of a dataset stands for its file, fetched if need be."""
+    """Return one or several paths as a list; names of datasets become paths of their (downloaded) files."""
     from posvec.datasets.library import named_path
 
     return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]

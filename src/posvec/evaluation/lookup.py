@@ -1,27 +1,26 @@
-"""The words of question files in the vocabulary of a model: case folded, and from subwords on request."""
+"""Lookup of test words in a model: by case-folded spelling, and with vectors composed from subwords on request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.errors import ConfigError
-from posvec.system.arrays import FloatArray, unit_rows
+from posvec.system.arrays import FloatArray, IndexArray, unit_rows
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-Rows = NDArray[np.intp]
-Unknown = Literal["skip", "subwords"]
+UnknownWordPolicy = Literal["skip", "subwords"]
 
 
 class Lookup:
-    """Words → rows of unit vectors: those of the vocabulary, then those made from subwords as they are asked for.
+    """Maps words to rows of unit vectors.
 
-    With ``case_fold``, words that differ in case alone are one word, the most frequent of them.
+    The first rows are the words of the vocabulary. Words outside it get further rows when they are first looked up, if
+    ``oov`` is "subwords". With ``case_fold``, words that differ only in case are represented by the most frequent one.
     """
 
     def __init__(
@@ -29,61 +28,62 @@ class Lookup:
         model: Model | WordVectors,
         restrict_vocab: int | None = None,
         case_fold: bool = True,
-        oov: Unknown = "skip",
+        oov: UnknownWordPolicy = "skip",
     ) -> None:
         if restrict_vocab is not None and restrict_vocab < 1:
             raise ConfigError(f"restrict_vocab is {restrict_vocab}, but must be at least 1; leave it out for all words")
         if oov not in ("skip", "subwords"):
-            raise ConfigError(f"oov is one of skip, subwords, not {oov!r}")
+            raise ConfigError(f"oov must be skip or subwords, not {oov!r}")
         self._vectors = word_vectors(model)
         self._words = self._vectors.index_to_key[:restrict_vocab]
         self._case_fold = case_fold
         self._oov = oov
-        self._made: list[FloatArray] = []
+        self._composed: list[FloatArray] = []
         self._rows: dict[str, int | None] = {}
         for row, word in enumerate(self._words):
             self._rows.setdefault(self._fold(word), row)
 
     def __len__(self) -> int:
-        return len(self._words) + len(self._made)
+        return len(self._words) + len(self._composed)
 
     def row(self, word: str) -> int | None:
         """The row of a word, or None if it has no vector."""
         folded = self._fold(word)
         if folded not in self._rows:
-            self._rows[folded] = self._make(word) if self._oov == "subwords" else None
+            self._rows[folded] = self._compose(word) if self._oov == "subwords" else None
         return self._rows[folded]
 
-    def is_made(self, row: int) -> bool:
-        """Whether the vector comes from subwords, or from beyond the restricted vocabulary."""
+    def is_composed(self, row: int) -> bool:
+        """Whether the row was added for a word outside the (restricted) vocabulary."""
         return row >= len(self._words)
 
-    def unit(self, rows: Rows) -> FloatArray:
-        """The vectors of rows, each of length 1; one of zeros stays so."""
+    def unit_vectors(self, rows: IndexArray) -> FloatArray:
+        """The vectors of rows, scaled to length 1; vectors of zeros stay zeros."""
         vectors = np.empty((len(rows), self._vectors.table.shape[1]), np.float32)
-        made = rows >= len(self._words)
-        vectors[~made] = self._vectors.table[rows[~made]]
-        if made.any():
-            vectors[made] = np.array(self._made)[rows[made] - len(self._words)]
+        composed = rows >= len(self._words)
+        vectors[~composed] = self._vectors.table[rows[~composed]]
+        if composed.any():
+            vectors[composed] = np.array(self._composed)[rows[composed] - len(self._words)]
         return unit_rows(vectors)
 
-    def first_variants(self) -> Rows:
-        """Of each row, the row of the most frequent word that differs from its word in case alone."""
+    def case_variants(self) -> IndexArray:
+        """For each row, the row of the most frequent word that has the same case-folded spelling."""
         rows = [self._rows[self._fold(word)] for word in self._words]
         return np.array(rows + list(range(len(rows), len(self))), np.intp)
 
     def _fold(self, word: str) -> str:
-        # Compat: upper, as in gensim, not casefold.
+        # Compat: gensim folds case with upper, not casefold.
         return word.upper() if self._case_fold else word
 
-    def _make(self, word: str) -> int | None:
-        # Text is lower case for most models, and so are their n-grams.
+    def _compose(self, word: str) -> int | None:
+        # Most models are trained on lower-case text, so the lower-case form has more known n-grams.
         for form in (word.lower(), word) if self._case_fold else (word,):
             if form in self._vectors or self._vectors.oov(form):
-                self._made.append(self._vectors[form])
+                self._composed.append(self._vectors[form])
                 return len(self) - 1
         return None
 
 
 def word_vectors(model: Model | WordVectors) -> WordVectors:
+    """The word vectors of a model, or the vectors themselves."""
     return model if isinstance(model, WordVectors) else model.vectors

@@ -1,4 +1,7 @@
-"""Masked words: which words a model puts into the gap of a sentence, and why."""
+"""Masked words: the words that a model predicts for the [MASK] of a sentence, and explanations of their scores.
+
+The masked word is what word2vec calls the center word or target word.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from posvec.errors import ConfigError
-from posvec.evaluation.clusters import Cluster, find
+from posvec.evaluation.clusters import FeatureCluster, find
 from posvec.evaluation.results import Result, Table, rich_table
 from posvec.model import Model, Prediction
 from posvec.system.arrays import sigmoid
@@ -19,27 +22,36 @@ _COLUMNS = ("rank", "word", "score", "probability")
 
 @dataclass(frozen=True)
 class MaskedWords(Result):
-    """Predictions for each sentence: the best ones, and behind them the words that were asked for."""
+    """Predictions of the masked words of sentences.
+
+    Attributes
+    ----------
+    sentences
+        The sentences, each with one [MASK].
+    predictions
+        For each sentence, the best words and the requested words in the order of their ranks.
+    cluster
+        The cluster of positional features that the scores are limited to; None if they use all features.
+    """
 
     sentences: tuple[str, ...]
     predictions: tuple[tuple[Prediction, ...], ...]
     cluster: str | None
-    """The cluster whose features alone entered the scores."""
 
     def tables(self) -> list[Table]:
-        """One table per sentence."""
+        """Return a table for each sentence."""
         return [
             Table(sentence, _COLUMNS, [_row(each) for each in predictions])
             for sentence, predictions in zip(self.sentences, self.predictions, strict=True)
         ]
 
     def main_table(self) -> Table:
-        """All sentences in one table, a row for each prediction."""
+        """Return one table with a row for each prediction of each sentence."""
         rows = [(table.title, *row) for table in self.tables() for row in table.rows]
         return Table("", ("sentence", *_COLUMNS), rows)
 
     def __rich__(self) -> Any:
-        """Several sentences stand side by side, as in the paper's table: without scores, to be narrow enough."""
+        """Render several sentences side by side as in the paper, without scores to save width."""
         from rich.columns import Columns
         from rich.text import Text
 
@@ -47,16 +59,27 @@ class MaskedWords(Result):
             return super().__rich__()
         tables = []
         for table in self.tables():
-            narrow = [(rank, word, probability) for rank, word, _, probability in table.rows]
-            shown = rich_table(Table("", ("rank", "word", "probability"), narrow))
-            shown.title, shown.title_justify = Text(table.title, "bold"), "left"  # as wide as its table
-            tables.append(shown)
+            rows = [(rank, word, probability) for rank, word, _, probability in table.rows]
+            rendered = rich_table(Table("", ("rank", "word", "probability"), rows))
+            # A title of the table itself wraps at the width of the table.
+            rendered.title, rendered.title_justify = Text(table.title, "bold"), "left"
+            tables.append(rendered)
         return Columns(tables)
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one context word, at its position, adds to the score of a masked word."""
+    """What one context word contributes to the score of a masked word.
+
+    Attributes
+    ----------
+    word
+        The context word.
+    position
+        Its position relative to the masked word.
+    value
+        Its contribution to the score.
+    """
 
     word: str
     position: int
@@ -65,21 +88,36 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """Why a masked word has its score: the score is linear, so what its context words contribute adds up to it."""
+    """The score of a masked word as the sum of the contributions of its context words.
+
+    Attributes
+    ----------
+    sentence
+        The sentence with its [MASK].
+    masked_word
+        The word whose score is explained.
+    contributions
+        The contributions of the context words, from left to right.
+    score
+        The score of the masked word, the sum of the contributions.
+    probability
+        sigma(score).
+    cluster
+        The cluster of positional features that the score is limited to; None if it uses all features.
+    """
 
     sentence: str
     masked_word: str
     contributions: tuple[Contribution, ...]
-    """From left to right."""
     score: float
     probability: float
     cluster: str | None
-    """The cluster whose features alone entered the score."""
 
     def tables(self) -> list[Table]:
+        """Return one table with a row for each contribution, followed by the score."""
         rows: list[Sequence[object]] = [(each.word, f"{each.position:+d}", each.value) for each in self.contributions]
         rows.append(("score", None, self.score))
-        title = f"Why {self.masked_word} in: {self.sentence} (probability {self.probability:.3f})"
+        title = f"Score of {self.masked_word} in: {self.sentence} (probability {self.probability:.3f})"
         return [Table(title, ("context word", "position", "contribution"), rows)]
 
 
@@ -88,11 +126,35 @@ def predict(
     sentences: str | Sequence[str],
     topn: int = 10,
     words: Sequence[str] = (),
-    cluster: Cluster | str | None = None,
+    cluster: FeatureCluster | str | None = None,
 ) -> MaskedWords:
-    """The best words for the [MASK] of each sentence and the ``words`` given: rank, score s(w, C) and sigma(score).
+    """Predict the masked words of sentences, with their ranks, scores s(w, C) and sigma(score).
 
-    With a ``cluster`` of positional features, or its name, these features alone enter the score.
+    Parameters
+    ----------
+    model
+        A model with output vectors.
+    sentences
+        One or several sentences, each with one [MASK]. A [PAD] occupies a position without contributing.
+    topn
+        The number of best words for each sentence.
+    words
+        Words that are also ranked, wherever they rank.
+    cluster
+        A cluster of positional features, or its name. The scores then use only the features of this cluster.
+
+    Returns
+    -------
+    MaskedWords
+        The predictions for each sentence.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> result = masked.predict(posvec.load("model"), "the cat [MASK] the dog", topn=3)
+    >>> [each.rank for each in result.predictions[0]]
+    [1, 2, 3]
     """
     sentences = (sentences,) if isinstance(sentences, str) else tuple(sentences)
     if topn < 1 and not words:
@@ -109,9 +171,39 @@ def predict(
 
 
 def explain(
-    model: Model, sentence: str | Sequence[str], masked_word: str, cluster: Cluster | str | None = None
+    model: Model, sentence: str | Sequence[str], masked_word: str, cluster: FeatureCluster | str | None = None
 ) -> Explanation:
-    """What every context word contributes to the score of ``masked_word``: (u_w * [d_p, 1, ..., 1]) . v / N."""
+    """Compute what every context word contributes to the score of a masked word.
+
+    The score is linear in the context words. The word with the vector u_w at position p contributes
+    (u_w * [d_p, 1, ..., 1]) . v / N, where v is the output vector of the masked word and N the number of context words.
+
+    Parameters
+    ----------
+    model
+        A model with output vectors.
+    sentence
+        A sentence with one [MASK], as text or tokens.
+    masked_word
+        A word of the model's vocabulary.
+    cluster
+        A cluster of positional features, or its name. The score then uses only the features of this cluster.
+
+    Returns
+    -------
+    Explanation
+        The contributions and the score.
+
+    Examples
+    --------
+    >>> import math, posvec
+    >>> from posvec.evaluation import masked
+    >>> explanation = masked.explain(posvec.load("model"), "the cat [MASK] the dog", "sees")
+    >>> [(each.word, each.position) for each in explanation.contributions]
+    [('the', -2), ('cat', -1), ('the', 1), ('dog', 2)]
+    >>> math.isclose(sum(each.value for each in explanation.contributions), explanation.score)
+    True
+    """
     chosen = _cluster(model, cluster)
     context = model.context(sentence)
     output = model.output_vectors[model.masked_id(masked_word)].astype(np.float64)
@@ -136,5 +228,5 @@ def _row(prediction: Prediction) -> tuple[object, ...]:
     return prediction.rank, prediction.word, prediction.score, prediction.probability
 
 
-def _cluster(model: Model, cluster: Cluster | str | None) -> Cluster | None:
+def _cluster(model: Model, cluster: FeatureCluster | str | None) -> FeatureCluster | None:
     return find(model)[cluster] if isinstance(cluster, str) else cluster

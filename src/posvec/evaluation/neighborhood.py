@@ -1,4 +1,4 @@
-"""A map of a word's neighbourhood: the word and its neighbours in two dimensions."""
+"""Maps of neighbourhoods: a word and its nearest neighbours in two dimensions."""
 
 from __future__ import annotations
 
@@ -17,50 +17,97 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A word on the map."""
+class MapPoint:
+    """A word on a map.
+
+    Attributes
+    ----------
+    word
+        The word.
+    x, y
+        Its coordinates.
+    similarity
+        The cosine with the word at the center of the neighbourhood.
+    """
 
     word: str
     x: float
     y: float
     similarity: float
-    """To the word in whose neighbourhood it is."""
 
 
 @dataclass(frozen=True)
 class Neighborhood(Result):
-    """A word and its neighbours, the nearest first, at their first two principal components."""
+    """A word and its neighbours, projected on the first two principal components of their vectors.
+
+    Attributes
+    ----------
+    word
+        The word whose neighbours are shown.
+    places
+        The points of the map: the word itself, then its neighbours, the nearest first.
+    explained
+        The fraction of the variance in the first two components.
+    """
 
     word: str
-    places: tuple[Place, ...]
+    places: tuple[MapPoint, ...]
     explained: float
-    """Share of the variance that two dimensions show, 0 to 1."""
 
     def tables(self) -> list[Table]:
+        """Return one table with a row for each word."""
         rows = [(each.word, each.x, each.y, each.similarity) for each in self.places]
         title = f"Neighbourhood of {self.word} ({self.explained:.0%} of the variance)"
         return [Table(title, ("word", "x", "y", "similarity"), rows)]
 
 
 def find(model: Model | WordVectors, word: str, topn: int = 40, restrict_vocab: int | None = None) -> Neighborhood:
-    """The ``topn`` neighbours of a word and the word itself, projected from the sphere of unit vectors by PCA."""
+    """Project a word and its nearest neighbours to two dimensions by PCA of their unit vectors.
+
+    Parameters
+    ----------
+    model
+        A model or word vectors.
+    word
+        A word with a vector.
+    topn
+        The number of neighbours.
+    restrict_vocab
+        Search only this many most frequent words; None means all words.
+
+    Returns
+    -------
+    Neighborhood
+        The points of the map.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import neighborhood
+    >>> found = neighborhood.find(posvec.load("model"), "cat", topn=5)
+    >>> found.places[0].word, len(found.places), 0 < found.explained <= 1
+    ('cat', 6, True)
+    """
     if topn < 1:
-        raise ConfigError(f"a neighbourhood has neighbours, and topn is {topn}; give at least 1")
+        raise ConfigError(f"topn is {topn}, but must be at least 1")
     vectors = word_vectors(model)
     near = vectors.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
     words, similarities = [word, *(each.word for each in near)], [1.0, *(each.similarity for each in near)]
     units = vectors.get_vectors(words, norm=True).astype(np.float64)
-    centred = units - units.mean(0)
-    # By the products of words with words, which are few: to decompose the vectors themselves takes several threads that
-    # wait for one another, and many times as long where many ask at once.
-    squares, components = np.linalg.eigh(centred @ centred.T)
+    centered = units - units.mean(0)
+    # The Gram matrix of the words is small. An SVD of the vectors uses several threads that wait for one another, and
+    # takes many times as long when many requests run at once.
+    squares, components = np.linalg.eigh(centered @ centered.T)
     squares, components = np.maximum(squares[::-1], 0), components[:, ::-1]
-    places = np.pad(components[:, :2] * np.sqrt(squares[:2]), ((0, 0), (0, 2 - len(squares[:2]))))
-    # The sign of a component is arbitrary; the word itself lies right of the middle and above it.
-    places *= np.where(places[0] < 0, -1, 1)
+    points = np.pad(components[:, :2] * np.sqrt(squares[:2]), ((0, 0), (0, 2 - len(squares[:2]))))
+    # The signs of components are arbitrary; choose them so that the word itself has positive coordinates.
+    points *= np.where(points[0] < 0, -1, 1)
     total = float(squares.sum())
     return Neighborhood(
         word,
-        tuple(Place(each, x, y, near) for each, (x, y), near in zip(words, places.tolist(), similarities, strict=True)),
+        tuple(
+            MapPoint(each, x, y, similarity)
+            for each, (x, y), similarity in zip(words, points.tolist(), similarities, strict=True)
+        ),
         float(squares[:2].sum()) / total if total else 1.0,
     )

@@ -1,4 +1,4 @@
-"""Importance of positions: how long the positional vector of each position is, beside those of the others."""
+"""Importance of positions: the lengths of the positional vectors, scaled to 0..1."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from posvec.model import Model
 
 @dataclass(frozen=True)
 class PositionImportance(Result):
-    """The l2 norm of d_p for each position p, min-max scaled to 0..1 within each model."""
+    """The l2 norm of d_p for each position p, min-max scaled to 0..1 within each model.
+
+    Attributes
+    ----------
+    models
+        For each model, by name, the importance of each position.
+    """
 
     models: Mapping[str, Mapping[int, float]]
-    """Name of the model → position → importance."""
 
     @property
     def positions(self) -> list[int]:
-        """Those of all models, from left to right."""
+        """The positions of all models, from left to right."""
         return sorted({position for each in self.models.values() for position in each})
 
     def tables(self) -> list[Table]:
+        """Return one table with a row for each position and a column for each model."""
         rows = [
             (f"{position:+d}", *(each.get(position) for each in self.models.values())) for position in self.positions
         ]
@@ -29,6 +35,26 @@ class PositionImportance(Result):
 
 
 def importance(models: Model | Mapping[str, Model]) -> PositionImportance:
-    """How much each position matters to a model, or to several, each under its name."""
+    """Measure how important each position in the context window is to a model.
+
+    Parameters
+    ----------
+    models
+        A positional or constrained model, or several by name.
+
+    Returns
+    -------
+    PositionImportance
+        The importance of each position, between 0 (the least important) and 1 (the most important).
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.positions import importance
+    >>> result = importance(posvec.load("model"))
+    >>> by_position = result.models["constrained"]
+    >>> min(by_position.values()), max(by_position.values())
+    (0.0, 1.0)
+    """
     named = {models.config.kind: models} if isinstance(models, Model) else models
     return PositionImportance({name: model.position_importance() for name, model in named.items()})

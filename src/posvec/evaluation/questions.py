@@ -1,4 +1,4 @@
-"""Question and pair files: Google's analogies, BATS, tab-separated questions; pairs of words with a score."""
+"""Readers of test sets: analogy questions (Google's format, BATS, tab-separated) and scored pairs of words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from posvec.evaluation.lines import as_paths, fields, parse_lines
 from posvec.system.console import plural
 from posvec.system.files import find_files
 
-Kind = Literal["semantic", "syntactic"]
+RelationKind = Literal["semantic", "syntactic"]
 
 
 class Question(NamedTuple):
-    """a is to b as c is to any of the answers."""
+    """An analogy question: a is to b as c is to any of the answers."""
 
     a: str
     b: str
@@ -26,56 +26,106 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Section:
-    """Questions of one relation."""
+class QuestionSection:
+    """The questions of one relation.
+
+    Attributes
+    ----------
+    name
+        The name of the section, or of the file if it has no sections.
+    kind
+        Whether the relation is semantic or syntactic; None if the test set does not say.
+    questions
+        The questions in the order of the file.
+    """
 
     name: str
-    kind: Kind | None
+    kind: RelationKind | None
     questions: list[Question]
 
 
 class Pair(NamedTuple):
-    """Two words and how similar people find them."""
+    """Two words and the similarity score that people gave them."""
 
     one: str
     other: str
     score: float
 
 
-def read_questions(paths: str | Path | Iterable[str | Path], skip_invalid: bool = False) -> tuple[list[Section], int]:
-    """The sections of question files, and how many malformed lines were passed over.
+def read_questions(
+    paths: str | Path | Iterable[str | Path], skip_invalid: bool = False
+) -> tuple[list[QuestionSection], int]:
+    """Read analogy questions.
 
-    A line ``: name`` begins a section. Lines have four fields, ``a b c answer``, or two, ``word answer``: the pairs of
-    one relation, as BATS has them, each of which then asks for the answer of every other one. ``answer1/answer2`` are
-    both accepted. Fields are separated by tabs or spaces. A folder stands for the .txt files in it and below.
+    A line ``: name`` begins a section. Other lines have four fields, ``a b c answer``, or two, ``word answer``. Lines
+    of two fields are the pairs of one relation, as in BATS: each ordered pair of lines becomes a question. Several
+    accepted answers are separated by slashes, ``answer1/answer2``. Fields are separated by tabs or spaces.
+
+    Parameters
+    ----------
+    paths
+        Files, or folders whose .txt files are read recursively.
+    skip_invalid
+        Skip malformed lines instead of raising an error.
+
+    Returns
+    -------
+    tuple[list[QuestionSection], int]
+        The sections, and the number of malformed lines that were skipped.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import read_questions
+    >>> sections, invalid = read_questions("questions.txt")
+    >>> sections[0].name, sections[0].questions[0]
+    ('animals', Question(a='cat', b='dog', c='horse', answers=('cow',)))
     """
-    sections: list[Section] = []
+    sections: list[QuestionSection] = []
     invalid = 0
     for file in _question_files(as_paths(paths)):
-        found, passed_over = _read_file(file, skip_invalid)
+        found, skipped = _read_file(file, skip_invalid)
         sections += found
-        invalid += passed_over
+        invalid += skipped
     if not any(section.questions for section in sections):
         raise CorpusError(
-            f"there is no question in {', '.join(map(str, as_paths(paths)))}; give lines such as: "
-            "Athens Greece Oslo Norway"
+            f"there is no question in {', '.join(map(str, as_paths(paths)))}; write one question per line, for "
+            "example: Athens Greece Oslo Norway"
         )
     return sections, invalid
 
 
 def read_pairs(path: str | Path, skip_invalid: bool = False) -> tuple[list[Pair], int]:
-    """The pairs of a file of lines ``word word score``, and how many malformed lines were passed over.
+    """Read pairs of words with similarity scores.
 
-    Fields are separated by tabs, commas, semicolons or spaces, and more may follow. A first line without a number is
-    taken for names of columns, and a line that begins with # for a comment.
+    Lines have the fields ``word word score``, separated by tabs, commas, semicolons or spaces; further fields are
+    ignored. The first line is taken as a header if it contains no number. Lines that begin with # are comments.
+
+    Parameters
+    ----------
+    path
+        The file.
+    skip_invalid
+        Skip malformed lines instead of raising an error.
+
+    Returns
+    -------
+    tuple[list[Pair], int]
+        The pairs, and the number of malformed lines that were skipped.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import read_pairs
+    >>> pairs, invalid = read_pairs("pairs.tsv")
+    >>> pairs[0]
+    Pair(one='cat', other='dog', score=9.0)
     """
-    head = True
+    may_be_header = True
 
     def parse(line: str) -> Pair | None:
-        nonlocal head
-        first, head = head, False
+        nonlocal may_be_header
+        first, may_be_header = may_be_header, False
         if line.startswith("#"):
-            head = first
+            may_be_header = first
             return None
         try:
             return _pair(line)
@@ -87,14 +137,16 @@ def read_pairs(path: str | Path, skip_invalid: bool = False) -> tuple[list[Pair]
     parsed, invalid = parse_lines(path, parse, skip_invalid)
     pairs = [pair for pair in parsed if pair]
     if not pairs:
-        raise CorpusError(f"there is no pair of words in {path}; give lines such as: tiger cat 7.35")
+        raise CorpusError(f"there is no pair of words in {path}; write one pair per line, for example: tiger cat 7.35")
     if len({pair.score for pair in pairs}) == 1:
-        raise CorpusError(f"all pairs of {path} have the score {pairs[0].score:g}; a correlation needs different ones")
+        raise CorpusError(
+            f"all pairs of {path} have the score {pairs[0].score:g}; a correlation requires different scores"
+        )
     return pairs, invalid
 
 
 def is_pair_file(path: str | Path) -> bool:
-    """Whether a file holds pairs with scores rather than questions: most of its lines read so."""
+    """Whether most lines of a file are pairs with scores rather than questions."""
     parsed, invalid = parse_lines(path, _pair, skip_invalid=True)
     return len(parsed) > invalid
 
@@ -103,15 +155,15 @@ def _question_files(paths: list[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         found = find_files(path)
-        if path.is_dir():  # BATS has a description beside its questions
+        if path.is_dir():  # BATS contains a metadata file beside its questions
             found = [file for file in found if file.suffix == ".txt"]
             if not found:
-                raise CorpusError(f"the folder {path} has no .txt files in it; name one that has, or a file")
+                raise CorpusError(f"the folder {path} has no .txt files in it; name a folder that has, or a file")
         files += found
     return files
 
 
-def _read_file(path: Path, skip_invalid: bool) -> tuple[list[Section], int]:
+def _read_file(path: Path, skip_invalid: bool) -> tuple[list[QuestionSection], int]:
     width = 0
 
     def parse(line: str) -> str | list[str]:
@@ -119,7 +171,7 @@ def _read_file(path: Path, skip_invalid: bool) -> tuple[list[Section], int]:
         if line.startswith(":"):
             return line[1:].strip()
         parts = fields(line)
-        # The first line says which kind of file it is.
+        # The first question of a file decides whether its lines have two or four fields.
         if len(parts) not in ((width,) if width else (2, 4)):
             expected = {0: "four, or two", 2: "two, a word and its answer", 4: "four, a b c and the answer"}[width]
             raise ValueError(f"{plural(len(parts), 'field')} instead of {expected}")
@@ -139,13 +191,17 @@ def _read_file(path: Path, skip_invalid: bool) -> tuple[list[Section], int]:
             named[-1][1].append(item)
     google = any(name.startswith("gram") for name, _ in named)
     return [
-        Section(name, _kind(name, width, google), _from_pairs(lines) if width == 2 else list(map(_question, lines)))
+        QuestionSection(
+            name, _relation_kind(name, width, google), _from_pairs(lines) if width == 2 else list(map(_question, lines))
+        )
         for name, lines in named
     ], invalid
 
 
-def _kind(name: str, width: int, google: bool) -> Kind | None:
-    if width == 2:  # Inflections, Derivations, Encyclopedia and Lexicography of BATS, such as I01 [noun - plural_reg]
+def _relation_kind(name: str, width: int, google: bool) -> RelationKind | None:
+    # The names in BATS begin with a letter for Inflections, Derivations, Encyclopedia or Lexicography and a number, for
+    # example I01 [noun - plural_reg].
+    if width == 2:
         category = re.match(r"([IDEL])\d\d\b", name)
         return None if category is None else "syntactic" if category[1] in "ID" else "semantic"
     if not google:

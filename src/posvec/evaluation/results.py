@@ -1,4 +1,4 @@
-"""What every measure returns: frozen values that show themselves as a table, in the terminal, a notebook or a file."""
+"""Results of evaluations: immutable dataclasses that render as tables in a terminal or notebook, as JSON and as CSV."""
 
 from __future__ import annotations
 
@@ -19,37 +19,57 @@ from posvec.system.atomic import replacing
 
 @dataclass(frozen=True)
 class Table:
-    """A title, names of columns, and rows; numbers stay numbers until they are shown."""
+    """A table with typed cells; numbers are formatted only when the table is displayed.
+
+    Attributes
+    ----------
+    title
+        The caption of the table; it may be empty.
+    columns
+        The names of the columns.
+    rows
+        The cells. CSV files contain them unrounded.
+    number_format
+        The format of floats for display, for example ``".1%"``.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.results import Table
+    >>> Table("Sizes", ("name", "words", "score"), [("small", 12000, 0.12345), ("empty", 0, None)]).formatted_rows()
+    [['small', '12,000', '0.123'], ['empty', '0', '']]
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     number_format: str = ".3f"
 
-    def shown(self) -> list[list[str]]:
-        """The rows as people read them: floats rounded, thousands apart, nothing for None."""
-        return [[_show(cell, self.number_format) for cell in row] for row in self.rows]
+    def formatted_rows(self) -> list[list[str]]:
+        """Format the cells for display: floats are rounded, thousands are separated and None is empty."""
+        return [[_format_cell(cell, self.number_format) for cell in row] for row in self.rows]
 
 
 class Result:
-    """Mixed into a frozen dataclass of values and settings; it says how to lay them out in :meth:`tables`."""
+    """The base class of results: a frozen dataclass that implements :meth:`tables`."""
 
     @abstractmethod
     def tables(self) -> list[Table]:
-        """The tables of this result, the main one first."""
+        """Return the tables of this result, the main table first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but what ``repr`` leaves out too (values in bulk, for further computing), as JSON can hold it."""
+        """Convert to values that JSON supports, without the fields that ``repr`` omits (large arrays)."""
         return _fields(self)
 
     def to_json(self) -> str:
+        """Convert to JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def main_table(self) -> Table:
-        """What goes into CSV, which holds one table."""
+        """Return the table that is written as CSV, since a CSV file contains only one."""
         return self.tables()[0]
 
     def to_csv(self) -> str:
+        """Convert the main table to CSV with unrounded numbers."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         main = self.main_table()
@@ -58,9 +78,20 @@ class Result:
         return text.getvalue()
 
     def write(self, path: str | Path) -> None:
-        """Write JSON or CSV, as the ending of the name says."""
+        """Write the result to a file.
+
+        Parameters
+        ----------
+        path
+            The file. Its extension is ``.json`` for the whole result or ``.csv`` for the main table.
+
+        Raises
+        ------
+        ConfigError
+            If the file has another extension.
+        """
         path = Path(path)
-        check_ending(path)
+        check_extension(path)
         with replacing(path) as file:
             file.write((self.to_json() if path.suffix == ".json" else self.to_csv()).encode())
 
@@ -73,37 +104,38 @@ class Result:
         return "\n".join(html_table(table) for table in self.tables())
 
 
-def check_ending(path: Path) -> None:
-    """Raises unless a result can be written under this name."""
+def check_extension(path: Path) -> None:
+    """Raise unless a result can be written to a file of this name."""
     if path.suffix not in (".json", ".csv"):
-        raise ConfigError(f"{path} should end in .json or .csv, so that it is clear what to write")
+        raise ConfigError(f"{path} should end in .json or .csv")
 
 
 def rich_table(table: Table) -> Any:
-    """For the terminal: the title above the rows."""
+    """Render a table for the terminal, with its title above it."""
     from rich.console import Group
     from rich.text import Text
 
     from posvec.system.console import make_table
 
-    shown = make_table(*table.columns)
-    for column, cells in zip(shown.columns, zip(*table.rows, strict=True), strict=False):
+    rendered = make_table(*table.columns)
+    for column, cells in zip(rendered.columns, zip(*table.rows, strict=True), strict=False):
         column.justify = "left" if any(isinstance(cell, str) for cell in cells) else "right"
-    for row in table.shown():
-        shown.add_row(*row)
-    return Group(Text(table.title, "bold"), shown) if table.title else shown
+    for row in table.formatted_rows():
+        rendered.add_row(*row)
+    return Group(Text(table.title, "bold"), rendered) if table.title else rendered
 
 
 def html_table(table: Table) -> str:
+    """Render a table as HTML."""
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.shown()
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.formatted_rows()
     )
     caption = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>"
 
 
-def _show(cell: object, number_format: str) -> str:
+def _format_cell(cell: object, number_format: str) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -126,6 +158,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return value.tolist()
     return str(value) if isinstance(value, Path) else value

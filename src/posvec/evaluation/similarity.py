@@ -1,4 +1,4 @@
-"""Word similarity: how the cosines of pairs of words agree with what people say."""
+"""Word similarity: the correlation of cosines with the similarity scores that people gave pairs of words."""
 
 from __future__ import annotations
 
@@ -8,55 +8,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.errors import CorpusError, PosvecError
-from posvec.evaluation.lines import as_paths, told
-from posvec.evaluation.lookup import Lookup, Unknown
+from posvec.evaluation.lines import as_paths, skipped_note
+from posvec.evaluation.lookup import Lookup, UnknownWordPolicy
 from posvec.evaluation.questions import read_pairs
 from posvec.evaluation.results import Result, Table
+from posvec.system.arrays import DoubleArray
 from posvec.system.files import find_files
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-Values = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class PairFile:
-    """The correlation of cosines with the scores of one file, over the pairs whose words both have a vector."""
+    """The correlations for one file, over its covered pairs: those in which both words have a vector.
+
+    Attributes
+    ----------
+    name
+        The name of the file without its extension.
+    spearman, pearson
+        The correlations of cosines and scores.
+    coverage
+        The fraction of pairs that are covered.
+    pairs, covered
+        The number of pairs in the file and of covered pairs.
+    from_subwords
+        The number of covered pairs with a word outside the vocabulary, whose vector comes from its n-grams.
+    invalid_lines
+        The number of malformed lines that were skipped.
+    scores
+        The scores of all pairs; not written to files.
+    cosines
+        The cosines of all pairs, NaN if a pair is not covered; not written to files.
+    """
 
     name: str
     spearman: float
     pearson: float
     coverage: float
     pairs: int
-    """Of the file, covered or not."""
     covered: int
     from_subwords: int
-    """Covered pairs with a word that is not in the vocabulary."""
     invalid_lines: int
-    scores: Values = field(repr=False, compare=False)
-    """What people say, of every pair."""
-    cosines: Values = field(repr=False, compare=False)
-    """What the model says, NaN for pairs that are not covered."""
+    scores: DoubleArray = field(repr=False, compare=False)
+    cosines: DoubleArray = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class SimilarityResult(Result):
-    """One :class:`PairFile` for each file."""
+    """The correlations of a model with the scores of pair files.
+
+    Attributes
+    ----------
+    files
+        The correlations for each file.
+    case_fold, oov
+        The arguments of :func:`evaluate`.
+    """
 
     files: tuple[PairFile, ...]
     case_fold: bool
     oov: str
 
     def tables(self) -> list[Table]:
+        """Return one table with a row for each file."""
         return [
             Table(
-                "Similarity" + told(sum(file.invalid_lines for file in self.files)),
-                ("file", "Spearman", "Pearson", "pairs", "by subwords", "covered"),
+                "Similarity" + skipped_note(sum(file.invalid_lines for file in self.files)),
+                ("file", "Spearman", "Pearson", "pairs", "from subwords", "coverage"),
                 [
                     (file.name, file.spearman, file.pearson, file.pairs, file.from_subwords, file.coverage)
                     for file in self.files
@@ -69,13 +92,39 @@ def evaluate(
     model: Model | WordVectors,
     pairs: str | Path | Iterable[str | Path],
     case_fold: bool = True,
-    oov: Unknown = "subwords",
+    oov: UnknownWordPolicy = "subwords",
     skip_invalid: bool = False,
 ) -> SimilarityResult:
-    """Correlate cosines with the scores of pair files (see :func:`posvec.evaluation.questions.read_pairs`).
+    """Correlate the cosines of word vectors with the similarity scores of pairs of words.
 
-    A folder stands for the files in it and below. Words outside the vocabulary get their vectors from n-grams, if the
-    model has them; with ``oov="skip"`` their pairs are left out, as are those of words without any vector.
+    Parameters
+    ----------
+    model
+        A model or word vectors.
+    pairs
+        Files of pairs, see :func:`posvec.evaluation.questions.read_pairs`, folders of such files, or names of datasets.
+    case_fold
+        Treat words that differ only in case as the same word.
+    oov
+        With "subwords", words outside the vocabulary get vectors from their n-grams, if the model has them. With
+        "skip", their pairs are left out. Pairs with a word that has no vector at all are always left out.
+    skip_invalid
+        Skip malformed lines instead of raising an error.
+
+    Returns
+    -------
+    SimilarityResult
+        The correlations for each file.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import similarity
+    >>> (file,) = similarity.evaluate(posvec.load("model"), "pairs.tsv").files
+    >>> file.name, file.pairs, file.coverage
+    ('pairs', 4, 1.0)
+    >>> -1 <= file.spearman <= 1
+    True
     """
     paths = [file for path in as_paths(pairs) for file in find_files(path)]
     if not paths:
@@ -84,15 +133,23 @@ def evaluate(
     return SimilarityResult(tuple(_evaluate(lookup, path, skip_invalid) for path in paths), case_fold, oov)
 
 
-def spearman(one: Values, other: Values) -> float:
-    """The correlation of ranks; equal values share the mean of their ranks."""
+def spearman(one: DoubleArray, other: DoubleArray) -> float:
+    """Return Spearman's rank correlation; equal values get their mean rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posvec.evaluation.similarity import spearman
+    >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0])), 6)
+    1.0
+    """
     return pearson(_ranks(one), _ranks(other))
 
 
-def pearson(one: Values, other: Values) -> float:
-    """The correlation of values; 0 where all of one side are equal, which tells nothing about the other."""
+def pearson(one: DoubleArray, other: DoubleArray) -> float:
+    """Return Pearson's correlation, or 0 if all values of one side are equal, where it is undefined."""
     one, other = one - one.mean(), other - other.mean()
-    # Not the root of the product, which can vanish where neither does.
+    # Not the root of the product, which can underflow to 0 although both factors are positive.
     norm = float(np.sqrt(one @ one) * np.sqrt(other @ other))
     return float(np.clip(one @ other / norm, -1, 1)) if norm > 0 else 0.0
 
@@ -109,26 +166,25 @@ def _evaluate(lookup: Lookup, path: Path, skip_invalid: bool) -> PairFile:
     if len(known) < 2:
         raise PosvecError(
             f"{'only one' if known else 'none'} of the {len(pairs):,} pairs of {path} has a vector for both words; "
-            "give pairs in the language of the model"
+            "use pairs in the language of the model"
         )
-    places, ones, others = np.array(known).T
-    cosines[places] = np.einsum("ij,ij->i", lookup.unit(ones), lookup.unit(others), dtype=np.float64)
-    made = sum(lookup.is_made(one) or lookup.is_made(other) for _, one, other in known)
+    covered, ones, others = np.array(known).T
+    cosines[covered] = np.einsum("ij,ij->i", lookup.unit_vectors(ones), lookup.unit_vectors(others), dtype=np.float64)
     return PairFile(
         path.stem,
-        spearman(scores[places], cosines[places]),
-        pearson(scores[places], cosines[places]),
+        spearman(scores[covered], cosines[covered]),
+        pearson(scores[covered], cosines[covered]),
         len(known) / len(pairs),
         len(pairs),
         len(known),
-        made,
+        sum(lookup.is_composed(one) or lookup.is_composed(other) for _, one, other in known),
         invalid,
         scores,
         cosines,
     )
 
 
-def _ranks(values: Values) -> Values:
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Values = (np.cumsum(counts) - (counts - 1) / 2)[which.reshape(-1)]
+def _ranks(values: DoubleArray) -> DoubleArray:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: DoubleArray = (np.cumsum(counts) - (counts - 1) / 2)[inverse.reshape(-1)]
     return ranks

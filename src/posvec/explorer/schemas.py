@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from posvec.config import SETTINGS
-from posvec.evaluation.clusters import Cluster, Clusters
+from posvec.evaluation.clusters import Clusters, FeatureCluster
 from posvec.explorer.loaded_models import LoadedModel
 from posvec.query.neighbors import Neighbor
 
@@ -134,7 +134,7 @@ class PositionalFeatures:
     """Clusters of positional features, and the weight of every feature at every position."""
 
     positions: tuple[int, ...]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[FeatureCluster, ...]
     silhouette: float | None
     weights: list[list[float]]
     """|d_p,j|: one list per position, one number per feature."""

@@ -130,7 +130,7 @@ def _markdown_table(table: Table, titled: bool = True) -> Iterator[str]:
         yield from (f"**{_escaped(table.title)}**", "")
     yield _row(table.columns)
     yield _row(["---"] * len(table.columns))
-    yield from map(_row, table.shown())
+    yield from map(_row, table.formatted_rows())
     yield ""
 
 

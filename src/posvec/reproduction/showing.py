@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posvec import plots
-from posvec.evaluation.clusters import Cluster, Clusters
+from posvec.evaluation.clusters import Clusters, FeatureCluster
 from posvec.evaluation.results import Table
 from posvec.reproduction.findings import Findings, Mean
 from posvec.reproduction.paper import CLASSES, SHAPES
@@ -229,7 +229,7 @@ def _accuracies(series: Mapping[str, Mapping[int, Mean]], published: Published, 
 def _restored(values: Mapping[str, Any]) -> Clusters:
     """The clusters as they were found, but for the features in them, whose number is all that is drawn."""
     found = tuple(
-        Cluster(name, tuple(range(each["size"])), tuple(each["curve"]), 0.0)
+        FeatureCluster(name, tuple(range(each["size"])), tuple(each["curve"]), 0.0)
         for name, each in values["clusters"].items()
     )
     return Clusters(tuple(values["positions"]), found, values["silhouette"], np.empty((0, 0), np.float32))

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from posvec._kernel import PAD
 
 FloatArray = NDArray[np.float32]
+DoubleArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
 Numbers = NDArray[np.float32] | NDArray[np.int16]
 """Of rows as they are trained, or of what was done to them: 16 bits are whole units (``precision``)."""
 
