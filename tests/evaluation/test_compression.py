@@ -1,4 +1,4 @@
-"""Compressed models: they answer as the original does, take less space, and say what they cannot do."""
+"""Compressed models: queries, pruning, storage, limits, conversion, the command."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from posvec.storage.quantization import CODED, encode
 from posvec.subwords import subword_buckets
 from posvec.vectors import WordVectors
 
-UNKNOWN = "kamolran"  # of n-grams that words of the corpus have
+UNKNOWN = "kamolran"  # its n-grams occur in words of the corpus
 SENTENCE = "karan lotek [MASK] mimol"
 
 
 @pytest.fixture(scope="module")
 def models(lines: list[str], small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Trained on few words: product quantization has a centroid for each of them."""
+    """Models with so few words that product quantization has a centroid for each of them."""
     folder = tmp_path_factory.mktemp("models")
     for kind in ("general", "subword", "constrained"):
         posvec.train(lines, kind, output=folder / kind, **small)
@@ -35,7 +35,7 @@ def models(lines: list[str], small: dict[str, Any], tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="module")
 def large() -> Model:
-    """Of more words than there are centroids, with random vectors."""
+    """A model with more words than there are centroids, and with random vectors."""
     letters = "abcdefghijklmnop"
     words = [a + b + c for a in letters for b in letters for c in letters][::3]
     vocabulary = Vocabulary.from_counts({word: 5 + 3 * len(words) // (i + 1) for i, word in enumerate(words)})
@@ -93,8 +93,8 @@ def test_vectors_of_many_words_keep_their_directions(large, method, lowest, tmp_
     assert cosines(after.output_vectors[:], large.output_vectors).mean() > lowest
 
 
-def test_words_make_up_for_the_errors_of_their_ngrams(large):
-    """Against all rows coded as they are."""
+def test_words_compensate_for_the_quantization_errors_of_their_ngrams(large):
+    """The baseline quantizes all rows independently."""
     after = compress(large, "pq", sub_vector=4).vectors.table
     rows = encode("pq", large.input_vectors, np.arange(len(large.input_vectors)), lambda count: None, 4, 1)
     plain = WordVectors(large.vocabulary, large.rows, rows).table
@@ -113,7 +113,7 @@ def test_the_same_seed_gives_the_same_bytes(large, tmp_path):
 
 
 @pytest.mark.parametrize("buckets", [0, 100])
-def test_words_keep_their_vectors_when_buckets_are_left_out(large, buckets, tmp_path):
+def test_words_keep_their_vectors_when_buckets_are_pruned(large, buckets, tmp_path):
     after = saved(large, tmp_path / "small", "prune", buckets=buckets)
     assert len(after.rows.bucket_ids) == buckets
     np.testing.assert_allclose(after.vectors.table, large.vectors.table, atol=1e-5)
@@ -123,15 +123,15 @@ def test_words_keep_their_vectors_when_buckets_are_left_out(large, buckets, tmp_
 
 def test_buckets_with_the_longest_and_most_used_vectors_are_kept(large):
     after = compress(large, "prune", buckets=50)
-    merit: dict[int, float] = {}
+    usefulness: dict[int, float] = {}
     for word in large.vocabulary.words:
         for bucket in subword_buckets(word, large.config.subwords).tolist():
             row = len(large.vocabulary) + int(np.flatnonzero(large.rows.bucket_ids == bucket)[0])
-            merit[bucket] = merit.get(bucket, 0.0) + float(np.linalg.norm(large.input_vectors[row]))
-    assert set(after.rows.bucket_ids.tolist()) == set(sorted(merit, key=lambda bucket: -merit[bucket])[:50])
+            usefulness[bucket] = usefulness.get(bucket, 0.0) + float(np.linalg.norm(large.input_vectors[row]))
+    assert set(after.rows.bucket_ids.tolist()) == set(sorted(usefulness, key=lambda bucket: -usefulness[bucket])[:50])
 
 
-def test_unknown_words_are_made_of_the_ngrams_that_are_left(large):
+def test_vectors_of_unknown_words_are_composed_of_the_remaining_ngrams(large):
     after = compress(large, "prune", buckets=500)
     word = next(word for word in ("abcdef", "mnopab", "ghiklm") if after.vectors.oov(word))
     left = {int(bucket): row for row, bucket in enumerate(after.rows.bucket_ids)}
@@ -164,7 +164,7 @@ def test_a_model_with_fewer_words_than_asked_for_keeps_all(models):
 
 
 @pytest.mark.parametrize("method", CODED)
-def test_codes_are_mapped_from_the_file_and_saved_again_as_they_are(large, method, tmp_path):
+def test_quantized_tables_are_memory_mapped_and_saved_again_unchanged(large, method, tmp_path):
     after = saved(large, tmp_path / "one", method, buckets=1000, vectors_only=True)
     for table in (after.input_vectors.above, after.input_vectors.below):
         for tensor in table.tensors.values():
@@ -199,7 +199,7 @@ def test_a_model_saved_before_there_was_compression_opens(models, tmp_path):
     "change",
     [{"codes": "pq"}, {"codes": "float32"}, {"codes": "zip"}, {"vectors_only": None}, {"more": 1}, {"pruned": False}],
 )
-def test_a_config_that_does_not_fit_its_codes_is_refused(large, change, tmp_path):
+def test_a_config_that_does_not_fit_its_tensors_is_rejected(large, change, tmp_path):
     compress(large, "int8", buckets=100).save(tmp_path / "small")
     path = tmp_path / "small" / "config.json"
     config = json.loads(path.read_text())
@@ -212,10 +212,10 @@ def test_a_config_that_does_not_fit_its_codes_is_refused(large, change, tmp_path
         Model.load(tmp_path / "small").vectors.table  # noqa: B018
 
 
-# ---- what it cannot do ----------------------------------------------------------------------------------------
+# ---- limits ---------------------------------------------------------------------------------------------------
 
 
-def test_without_output_vectors_only_masked_words_are_refused(models, tmp_path):
+def test_without_output_vectors_only_the_prediction_of_masked_words_is_rejected(models, tmp_path):
     before = Model.load(models["constrained"])
     whole = saved(before, tmp_path / "whole", "int8")
     after = saved(before, tmp_path / "vectors", "int8", vectors_only=True)
@@ -229,7 +229,7 @@ def test_without_output_vectors_only_masked_words_are_refused(models, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["int8", "prune"])
-def test_training_a_compressed_model_further_is_refused(models, lines, small, method, tmp_path):
+def test_training_a_compressed_model_further_is_rejected(models, lines, small, method, tmp_path):
     saved(Model.load(models["subword"]), tmp_path / "small", method, buckets=50)
     for attempt in (
         lambda: posvec.train(lines, start=tmp_path / "small"),
@@ -240,24 +240,24 @@ def test_training_a_compressed_model_further_is_refused(models, lines, small, me
             attempt()
 
 
-def test_compressing_twice_is_refused(models):
-    with pytest.raises(ModelError, match="is compressed already, and would lose twice; compress the one it was made"):
+def test_compressing_twice_is_rejected(models):
+    with pytest.raises(ModelError, match="is already compressed; compress the original model instead"):
         compress(compress(Model.load(models["general"])))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "zip"}, r"no method 'zip'; choose from float16, int8, pq, prune"),
-        ({"method": "prune"}, r"prune needs to know what to keep"),
+        ({"method": "zip"}, r"method must be one of float16, int8, pq, prune, not 'zip'"),
+        ({"method": "prune"}, r"the method prune needs a number of words or buckets"),
         ({"words": 0}, r"words is 0, but must be at least 1"),
         ({"buckets": -1}, r"buckets is -1, but must be at least 0"),
         ({"sub_vector": 0}, r"sub_vector is 0, but must be at least 1"),
-        ({"method": "pq", "sub_vector": 17}, r"sub_vector is 17, but the vectors have only 16 numbers"),
+        ({"method": "pq", "sub_vector": 17}, r"sub_vector is 17, but must be at most 16, the dimension"),
         ({"seed": -1}, r"seed is -1, but must be at least 0"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(models, settings, message):
+def test_invalid_settings_are_rejected(models, settings, message):
     with pytest.raises(ConfigError, match=message):
         compress(Model.load(models["general"]), **settings)
 
@@ -277,7 +277,7 @@ def test_a_compressed_model_is_converted_for_fasttext(models, method, vectors_on
         assert one @ other / np.linalg.norm(one) / np.linalg.norm(other) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_compressed_model_is_handed_to_gensim(models):
+def test_a_compressed_model_converts_to_gensim(models):
     pytest.importorskip("gensim")
     after = compress(Model.load(models["subword"]), "pq", buckets=100)
     theirs = after.vectors.to_gensim()
@@ -309,7 +309,7 @@ def test_sizes_and_losses_are_shown(models, tests, tmp_path, posvec_command):
     flags = ["--questions", tests[0], "--pairs", tests[1]]
     ended = posvec_command("compress", models["subword"], tmp_path / "out", "--method", "pq", "--words", 25, *flags)
     assert ended.code == 0, ended.err
-    assert "Compressed by pq to 1/" in ended.out
+    assert "Compressed with pq to 1/" in ended.out
     for name in ("megabytes", "words", "n-gram rows", "analogies", "pairs"):
         assert name in ended.out
     after = Model.load(tmp_path / "out")
@@ -324,26 +324,26 @@ def test_sizes_and_losses_are_shown(models, tests, tmp_path, posvec_command):
     assert [score["name"] for score in shown["scores"]] == ["analogies", "pairs"]
 
 
-def test_what_is_left_out_is_said(models, tmp_path, posvec_command):
+def test_missing_output_vectors_are_reported(models, tmp_path, posvec_command):
     ended = posvec_command("compress", models["general"], tmp_path / "out", "--vectors-only")
     assert ended.code == 0
-    assert "word vectors alone" in ended.out
+    assert "without output vectors" in ended.out
     assert "Left out: the output vectors, so no masked words can be predicted." in ended.err
     assert "compressed: int8, word vectors alone" in posvec_command("info", tmp_path / "out").out
     info = json.loads(posvec_command("info", tmp_path / "out", "--json").out)
     assert info["compression"] == {"codes": "int8", "pruned": False, "vectors_only": True}
 
 
-def test_bad_requests_are_answered_in_one_sentence_and_nothing_is_written(models, tests, tmp_path, posvec_command):
+def test_invalid_requests_are_reported_in_one_line_and_nothing_is_written(models, tests, tmp_path, posvec_command):
     model, out = models["general"], tmp_path / "out"
     (tmp_path / "vectors.txt").write_text("2 2\na 1 2\nb 3 4\n")
     for arguments, message in [
-        ((model, model, "--overwrite"), "is the model itself, which would be lost"),
+        ((model, model, "--overwrite"), "is the model to compress and would be overwritten"),
         ((model, models["subword"]), "already holds a model; choose another output, or pass --overwrite"),
-        ((model, out, "--method", "prune"), "prune needs to know what to keep"),
+        ((model, out, "--method", "prune"), "the method prune needs a number of words or buckets"),
         ((model, out, "--questions", tmp_path / "none.txt"), "none.txt"),
         ((model, out, "--pairs", tests[0]), "questions.txt"),
-        ((tmp_path / "vectors.txt", out), "has word vectors alone, and a model can be compressed"),
+        ((tmp_path / "vectors.txt", out), "contains only word vectors; name a model"),
         ((tmp_path / "nothing", out), "there is no model at"),
         ((model, tmp_path / "vectors.txt"), "is a file, and a model is saved as a folder"),
     ]:

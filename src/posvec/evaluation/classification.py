@@ -190,10 +190,10 @@ def evaluate(
     >>> from pathlib import Path
     >>> import posvec
     >>> from posvec.evaluation import classification
-    >>> _ = Path("labelled.tsv").write_text("animal\\tthe cat sees the dog\\nplace\\tnear the river\\n" * 5)
+    >>> _ = Path("labelled.tsv").write_text("animal\\tthe cat sees the dog\\nplace\\tnear the river\\n" * 6)
     >>> result = classification.evaluate(posvec.load("model"), "labelled.tsv", folds=2)
     >>> result.texts, result.chance, result.validation
-    (10, 0.5, '2-fold cross-validation')
+    (12, 0.5, '2-fold cross-validation')
     """
     chosen = [methods] if isinstance(methods, str) else list(methods)
     for method in chosen:

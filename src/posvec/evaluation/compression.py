@@ -1,15 +1,19 @@
-"""Smaller models: fewer words, fewer buckets of n-grams, fewer bytes for each number.
+"""Compression of models, and the measurement of what it loses.
 
-A word vector is the mean of n rows: the word's own and those of its n-grams. The rows of n-grams are chosen and coded
-first. What words of the vocabulary lose by that goes into their own rows, which are coded last,
+:func:`compress` makes a smaller model with fewer words, fewer n-gram buckets or fewer bytes per number.
+:func:`compress_model` also saves it, and compares the sizes and the scores on test sets before and after.
 
-    u'_w = n' * vector_w - sum of the decoded rows of its n-grams that are left,
+A word vector is the mean of n rows: the row of the word itself and the rows of its n-grams. The rows of n-grams are
+pruned and quantized first. The rows of the vocabulary's words compensate for the error and are quantized last:
 
-where n' counts what is left. So buckets that are left out change no word of the vocabulary, and of the errors of codes
-only that of the word's own row remains, divided by n'. Words outside the vocabulary are made of what is left.
+    u'_w = n' * vector_w - sum of the decoded rows of its remaining n-grams,
 
-Buckets are kept by the length of their vector times the number of words that use them (fastText's ``quantize`` goes by
-length alone): what they would be missed by.
+where n' is the number of remaining rows. Therefore, pruning buckets does not change the vectors of the vocabulary's
+words, and only the quantization error of the word's own row, divided by n', remains. Vectors of words outside the
+vocabulary are composed of the remaining buckets.
+
+The buckets that are kept have the largest product of the length of their vector and the number of words that use them.
+(``quantize`` in fastText considers only the length.)
 """
 
 from __future__ import annotations
@@ -21,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, ModelError, PosvecError
@@ -32,34 +35,61 @@ from posvec.model import Model
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.quantization import CODED, AbsentTable, Compression, StackedTable, VectorTable, encode
 from posvec.subwords import SubwordRows, saved_rows
+from posvec.system.arrays import IndexArray
 from posvec.system.files import find_files
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
-Files = Iterable[str | os.PathLike[str]]
+TestSetPaths = Iterable[str | os.PathLike[str]]
 METHODS = (*CODED, "prune")
 
 
 @dataclass(frozen=True)
-class Score:
-    """A test before and after."""
+class ScoreChange:
+    """The score on a test set before and after compression.
+
+    Attributes
+    ----------
+    name
+        The name of the test set.
+    before, after
+        The scores over the covered questions or pairs, whose words have vectors: the accuracy of analogies, or
+        Spearman's correlation of similarities. ``after`` is None if too few words are left to compute it.
+    covered_before, covered_after
+        The fractions of questions or pairs that are covered.
+    """
 
     name: str
     before: float
     after: float | None
-    """None if too few of the words are left to tell."""
     covered_before: float
     covered_after: float
-    """The share of its questions or pairs whose words have vectors; the score is over these."""
 
     @property
     def change(self) -> float | None:
+        """The difference of the scores."""
         return None if self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True)
 class CompressionResult(Result):
-    """What a compressed model takes, and what it lost."""
+    """The sizes and scores of a model before and after compression.
+
+    Attributes
+    ----------
+    method
+        "float16", "int8", "pq" or "prune".
+    bytes_before, bytes_after
+        The sizes of the saved models.
+    words_before, words_after
+        The numbers of words in the vocabulary.
+    ngram_rows_before, ngram_rows_after
+        The numbers of rows for n-grams.
+    vectors_only
+        Whether the compressed model has no output vectors.
+    scores
+        The scores on the test sets.
+    """
 
     method: str
     bytes_before: int
@@ -69,12 +99,14 @@ class CompressionResult(Result):
     ngram_rows_before: int
     ngram_rows_after: int
     vectors_only: bool
-    scores: tuple[Score, ...]
+    scores: tuple[ScoreChange, ...]
 
     def tables(self) -> list[Table]:
-        times = self.bytes_before / self.bytes_after
+        """Return the sizes and, if there are test sets, the scores."""
+        ratio = self.bytes_before / self.bytes_after
+        without_outputs = ", without output vectors" if self.vectors_only else ""
         size = Table(
-            f"Compressed by {self.method} to 1/{times:.1f}" + (", word vectors alone" if self.vectors_only else ""),
+            f"Compressed with {self.method} to 1/{ratio:.1f} of the size{without_outputs}",
             ("", "before", "after"),
             [
                 ("megabytes", self.bytes_before / 1e6, self.bytes_after / 1e6),
@@ -84,8 +116,8 @@ class CompressionResult(Result):
             ".2f",
         )
         loss = Table(
-            "Quality",
-            ("", "before", "after", "change", "covered before", "covered after"),
+            "Scores",
+            ("", "before", "after", "change", "coverage before", "coverage after"),
             [
                 (each.name, each.before, each.after, each.change, each.covered_before, each.covered_after)
                 for each in self.scores
@@ -104,21 +136,49 @@ def compress_model(
     vectors_only: bool = False,
     sub_vector: int = 2,
     seed: int = 1,
-    questions: Files = (),
-    pairs: Files = (),
+    questions: TestSetPaths = (),
+    pairs: TestSetPaths = (),
     overwrite: bool = False,
     progress: ProgressCallback | None = None,
 ) -> CompressionResult:
-    """Save a model, of posvec or of fastText, as a smaller one; returns both sizes, and the loss on tests if given."""
+    """Compress a saved model and measure its size and scores before and after.
+
+    Parameters
+    ----------
+    source
+        A saved model of posvec, or a ``.bin`` file of fastText.
+    target
+        The folder of the compressed model.
+    method, words, buckets, vectors_only, sub_vector, seed
+        See :func:`compress`.
+    questions, pairs
+        Files of analogy questions and of pairs with similarity scores to measure the loss of quality.
+    overwrite
+        Replace a model that is already at ``target``.
+    progress
+        Called with the fraction of the compression that is done.
+
+    Returns
+    -------
+    CompressionResult
+        The sizes and scores.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.compression import compress_model
+    >>> result = compress_model("model", "compressed", "float16", words=5, pairs=["pairs.tsv"], overwrite=True)
+    >>> result.words_after, result.bytes_after < result.bytes_before, result.scores[0].name
+    (5, True, 'pairs')
+    """
     source, target = Path(source), Path(target)
     _check(method, words, buckets, sub_vector, seed)
     if source.resolve() == target.resolve():
-        raise ModelError(f"{target} is the model itself, which would be lost; choose another folder for the new one")
+        raise ModelError(f"{target} is the model to compress and would be overwritten; choose another folder")
     check_output(target, overwrite)
     model = load(source)
     if not isinstance(model, Model):
-        raise ModelError(f"{source} has word vectors alone, and a model can be compressed; name one")
-    before = _tests(model, questions, pairs)  # first: what is wrong with the files is told before the long work
+        raise ModelError(f"{source} contains only word vectors; name a model")
+    before = _tests(model, questions, pairs)  # errors in the test files are reported before the long compression
     compress(
         model,
         method,
@@ -154,19 +214,56 @@ def compress(
     seed: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Model:
-    """A smaller model that answers like any other but is not trained further.
+    """Make a smaller model, which supports the same queries but cannot be trained further.
 
-    ``method``: float16, int8 or pq (see :mod:`posvec.storage.quantization`), or prune, which leaves
-    numbers as they are. With each, only the ``words`` most frequent words and the ``buckets`` most useful rows of
-    n-grams are kept, if given.
-    ``vectors_only`` leaves out the output vectors, without which no masked word is predicted. ``sub_vector``: numbers
-    that pq has one byte for. ``seed``: of its k-means. Positional vectors, which take some kilobytes, stay as they are.
+    Positional vectors are kept as they are, since they take only some kilobytes.
+
+    Parameters
+    ----------
+    model
+        The model.
+    method
+        "float16", "int8" or "pq" (product quantization) quantize the vectors, see
+        :mod:`posvec.storage.quantization`. "prune" only removes words and buckets.
+    words
+        Keep this many of the most frequent words; None keeps all.
+    buckets
+        Keep this many of the most useful n-gram buckets; None keeps all.
+    vectors_only
+        Leave out the output vectors, so that masked words cannot be predicted.
+    sub_vector
+        For "pq", the number of consecutive numbers that share one byte.
+    seed
+        For "pq", the seed of k-means.
+    progress
+        Called with the fraction that is done.
+
+    Returns
+    -------
+    Model
+        The compressed model.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is out of range.
+    ModelError
+        If the model is already compressed.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.compression import compress
+    >>> model = posvec.load("model")
+    >>> smaller = compress(model, "int8", words=5, vectors_only=True)
+    >>> len(smaller.vocabulary), smaller.has_outputs
+    (5, False)
     """
     _check(method, words, buckets, sub_vector, seed)
     if model.compression:
-        raise ModelError("the model is compressed already, and would lose twice; compress the one it was made from")
+        raise ModelError("the model is already compressed; compress the original model instead")
     if method == "pq" and sub_vector > model.config.model.dim:
-        raise ConfigError(f"sub_vector is {sub_vector}, but the vectors have only {model.config.model.dim} numbers")
+        raise ConfigError(f"sub_vector is {sub_vector}, but must be at most {model.config.model.dim}, the dimension")
     vocabulary, rows, kept = _pruned(model, words, buckets)
     done, total = 0, len(kept) + (1 if vectors_only else 2) * len(vocabulary)
 
@@ -176,26 +273,26 @@ def compress(
         if progress:
             progress(done / total)
 
-    def coded(table: VectorTable, ids: NDArray[np.intp]) -> VectorTable:
+    def quantized(table: VectorTable, ids: IndexArray) -> VectorTable:
         return encode(method, table, ids, advance, sub_vector, seed)
 
     own, ids = model.vectors.table[: len(vocabulary)], np.arange(len(vocabulary))
     input_vectors: VectorTable
     if len(kept):
-        ngrams = coded(model.input_vectors, kept)
-        # Zeros in place of the words' own rows: what the n-grams alone would give.
+        ngrams = quantized(model.input_vectors, kept)
+        # With rows of zeros for the words themselves, the word vectors are what the n-grams alone contribute.
         rest = WordVectors(vocabulary, rows, StackedTable(np.zeros(own.shape, np.float32), ngrams)).table
         own = (own - rest) * np.diff(rows.row_begin).astype(np.float32)[:, None]
-        stacked = StackedTable(coded(own, ids), ngrams)
+        stacked = StackedTable(quantized(own, ids), ngrams)
         input_vectors = stacked if method in CODED else stacked[:]
     else:
-        input_vectors = coded(own, ids)
+        input_vectors = quantized(own, ids)
     return Model(
         model.config,
         vocabulary,
         rows,
         input_vectors,
-        AbsentTable(*own.shape) if vectors_only else coded(model.output_vectors, ids),
+        AbsentTable(*own.shape) if vectors_only else quantized(model.output_vectors, ids),
         model.positional_vectors,
         model.report,
         compression=Compression(method if method in CODED else "float32", rows.pruned, vectors_only),
@@ -204,18 +301,18 @@ def compress(
 
 def _check(method: str, words: int | None, buckets: int | None, sub_vector: int, seed: int) -> None:
     if method not in METHODS:
-        raise ConfigError(f"there is no method {method!r}; choose from {', '.join(METHODS)}")
+        raise ConfigError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if method == "prune" and words is None and buckets is None:
-        raise ConfigError("prune needs to know what to keep; give a number of words, of buckets, or both")
-    for name, value, least in (("words", words, 1), ("buckets", buckets, 0), ("sub_vector", sub_vector, 1)):
-        if value is not None and value < least:
-            raise ConfigError(f"{name} is {value}, but must be at least {least}")
+        raise ConfigError("the method prune needs a number of words or buckets to keep; give words, buckets or both")
+    for name, value, minimum in (("words", words, 1), ("buckets", buckets, 0), ("sub_vector", sub_vector, 1)):
+        if value is not None and value < minimum:
+            raise ConfigError(f"{name} is {value}, but must be at least {minimum}")
     if seed < 0:
         raise ConfigError(f"seed is {seed}, but must be at least 0")
 
 
-def _pruned(model: Model, words: int | None, buckets: int | None) -> tuple[Vocabulary, SubwordRows, NDArray[np.intp]]:
-    """The words that are kept, what they are made of, and which rows of the model's table their n-grams are."""
+def _pruned(model: Model, words: int | None, buckets: int | None) -> tuple[Vocabulary, SubwordRows, IndexArray]:
+    """The vocabulary that is kept, the rows that make up its words, and the rows of n-grams in the model's table."""
     old = model.vocabulary
     vocabulary = Vocabulary(old.words[:words], old.counts[:words], old.total_words, old.config)
     kept = np.arange(len(model.rows.bucket_ids))
@@ -234,25 +331,25 @@ def _pruned(model: Model, words: int | None, buckets: int | None) -> tuple[Vocab
 
 
 def _compared(
-    before: dict[str, tuple[float, float]], model: Model, questions: Files, pairs: Files
-) -> tuple[Score, ...]:
+    before: dict[str, tuple[float, float]], model: Model, questions: TestSetPaths, pairs: TestSetPaths
+) -> tuple[ScoreChange, ...]:
     after: dict[str, tuple[float, float]] = {}
     for tests in ((questions, ()), *(((), [file]) for path in pairs for file in find_files(Path(path)))):
-        with contextlib.suppress(PosvecError):  # too few words are left; the files themselves were read before
+        with contextlib.suppress(PosvecError):  # too few words are left; errors in the files were raised before
             after |= _tests(model, *tests)
     scores = []
     for name, (score, coverage) in before.items():
-        left, covered = after.get(name, (None, 0.0))
-        scores.append(Score(name, score, left, coverage, covered))
+        score_after, coverage_after = after.get(name, (None, 0.0))
+        scores.append(ScoreChange(name, score, score_after, coverage, coverage_after))
     return tuple(scores)
 
 
-def _tests(model: Model, questions: Files, pairs: Files) -> dict[str, tuple[float, float]]:
-    """Score and coverage by the name of the test: accuracy of analogies, Spearman's correlation of similarities."""
+def _tests(model: Model, questions: TestSetPaths, pairs: TestSetPaths) -> dict[str, tuple[float, float]]:
+    """The score and coverage of each test set, by its name."""
     scores = {}
     if questions := [Path(path) for path in questions]:
-        asked = analogy.evaluate(model, questions)
-        scores["analogies"] = asked.accuracy, asked.coverage
+        answered = analogy.evaluate(model, questions)
+        scores["analogies"] = answered.accuracy, answered.coverage
     if pairs := [Path(path) for path in pairs]:
         for file in similarity.evaluate(model, pairs).files:
             scores[file.name] = file.spearman, file.coverage
