@@ -20,8 +20,9 @@ from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
 from posvec.query.exact import top_indices
 from posvec.storage.folders import Folder
-from posvec.storage.quantization import Compression, VectorTable
+from posvec.storage.quantization import Compression
 from posvec.storage.records import TrainingReport, TrainingState
+from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, build_rows
 from posvec.system.arrays import FloatArray, is_padded, padded_table, sigmoid
 from posvec.vectors import WordVectors

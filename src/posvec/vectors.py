@@ -18,7 +18,7 @@ from posvec.query.comparisons import ComparisonQueries
 from posvec.query.neighbors import Neighbor, NeighborQueries
 from posvec.query.subword_lookup import SubwordContribution, SubwordLookup
 from posvec.storage.folders import Folder
-from posvec.storage.quantization import VectorTable
+from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, build_rows
 from posvec.vocabulary import Vocabulary
 

@@ -16,7 +16,7 @@ from posvec import Model, ModelError, PosvecError, Vocabulary
 from posvec.errors import ConfigError
 from posvec.evaluation.compression import METHODS, compress, compress_model
 from posvec.formats import write
-from posvec.storage.quantization import CODED, encode
+from posvec.storage.quantization import QUANTIZATIONS, quantize
 from posvec.subwords import subword_buckets
 from posvec.vectors import WordVectors
 
@@ -96,7 +96,7 @@ def test_vectors_of_many_words_keep_their_directions(large, method, lowest, tmp_
 def test_words_compensate_for_the_quantization_errors_of_their_ngrams(large):
     """The baseline quantizes all rows independently."""
     after = compress(large, "pq", sub_vector=4).vectors.table
-    rows = encode("pq", large.input_vectors, np.arange(len(large.input_vectors)), lambda count: None, 4, 1)
+    rows = quantize("pq", large.input_vectors, np.arange(len(large.input_vectors)), lambda count: None, 4, 1)
     plain = WordVectors(large.vocabulary, large.rows, rows).table
     errors = [float(np.linalg.norm(table - large.vectors.table)) for table in (after, plain)]
     assert errors[0] < 0.8 * errors[1]
@@ -163,10 +163,10 @@ def test_a_model_with_fewer_words_than_asked_for_keeps_all(models):
 # ---- storage --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", CODED)
+@pytest.mark.parametrize("method", QUANTIZATIONS)
 def test_quantized_tables_are_memory_mapped_and_saved_again_unchanged(large, method, tmp_path):
     after = saved(large, tmp_path / "one", method, buckets=1000, vectors_only=True)
-    for table in (after.input_vectors.above, after.input_vectors.below):
+    for table in (after.input_vectors.words, after.input_vectors.ngrams):
         for tensor in table.tensors.values():
             base: Any = tensor
             while isinstance(base, np.ndarray):

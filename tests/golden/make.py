@@ -19,7 +19,7 @@ import posvec
 from posvec.evaluation.compression import compress_model
 from posvec.formats import FORMATS, load, write
 from posvec.presets import MODELS
-from posvec.storage.quantization import CODED
+from posvec.storage.quantization import QUANTIZATIONS
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {
@@ -37,7 +37,7 @@ def main() -> None:
     folder.mkdir()
     for kind in MODELS:
         posvec.train(sentences(), kind, **SETTINGS, output=folder / kind)
-    for method in (*CODED, "prune"):
+    for method in (*QUANTIZATIONS, "prune"):
         compress_model(folder / "constrained", folder / method, method, **({"buckets": 5} if method == "prune" else {}))
     compress_model(folder / "subword", folder / "vectors-only", "int8", vectors_only=True)
     model = posvec.load(folder / "subword")

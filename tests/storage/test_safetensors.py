@@ -153,7 +153,7 @@ def test_the_smallest_good_file_is_read(tmp_path: Path) -> None:
         ([1], b"", "its header is not a JSON object"),
         ({"a": 1}, b"", "does not describe the array 'a'"),
         ({"__metadata__": {"a": 1}}, b"", "its metadata is not a mapping of strings"),
-        (entry(dtype="BF16"), bytes(24), "an array 'a' of type 'BF16'; known are F64"),
+        (entry(dtype="BF16"), bytes(24), "an array 'a' of type 'BF16'; the known types are F64"),
         (entry(dtype=["F32"]), bytes(24), "an array 'a' of type"),
         (entry(shape=[2, -3]), bytes(24), "does not say where the array 'a' is"),
         (entry(shape=[2, 3.0]), bytes(24), "does not say where the array 'a' is"),

@@ -33,7 +33,8 @@ from posvec.evaluation.results import Result, Table
 from posvec.formats import load
 from posvec.model import Model
 from posvec.storage.folders import check_output, load_folder
-from posvec.storage.quantization import CODED, AbsentTable, Compression, StackedTable, VectorTable, encode
+from posvec.storage.quantization import QUANTIZATIONS, Compression, quantize
+from posvec.storage.tables import AbsentTable, StackedTable, VectorTable
 from posvec.subwords import SubwordRows, saved_rows
 from posvec.system.arrays import IndexArray
 from posvec.system.files import find_files
@@ -41,7 +42,7 @@ from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
 TestSetPaths = Iterable[str | os.PathLike[str]]
-METHODS = (*CODED, "prune")
+METHODS = (*QUANTIZATIONS, "prune")
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,7 @@ def compress(
             progress(done / total)
 
     def quantized(table: VectorTable, ids: IndexArray) -> VectorTable:
-        return encode(method, table, ids, advance, sub_vector, seed)
+        return quantize(method, table, ids, advance, sub_vector, seed)
 
     own, ids = model.vectors.table[: len(vocabulary)], np.arange(len(vocabulary))
     input_vectors: VectorTable
@@ -284,7 +285,7 @@ def compress(
         rest = WordVectors(vocabulary, rows, StackedTable(np.zeros(own.shape, np.float32), ngrams)).table
         own = (own - rest) * np.diff(rows.row_begin).astype(np.float32)[:, None]
         stacked = StackedTable(quantized(own, ids), ngrams)
-        input_vectors = stacked if method in CODED else stacked[:]
+        input_vectors = stacked if method in QUANTIZATIONS else stacked[:]
     else:
         input_vectors = quantized(own, ids)
     return Model(
@@ -295,7 +296,7 @@ def compress(
         AbsentTable(*own.shape) if vectors_only else quantized(model.output_vectors, ids),
         model.positional_vectors,
         model.report,
-        compression=Compression(method if method in CODED else "float32", rows.pruned, vectors_only),
+        compression=Compression(method if method in QUANTIZATIONS else "float32", rows.pruned, vectors_only),
     )
 
 

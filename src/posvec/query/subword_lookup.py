@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.errors import PosvecError, UnknownWordError
 from posvec.query.lookup import VectorLookup
-from posvec.storage.quantization import VectorTable
+from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
 from posvec.system.arrays import FloatArray, unit_rows, unit_vector
 from posvec.system.threads import map_in_order

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from posvec.config import Config
 from posvec.errors import ModelError
-from posvec.storage.folders import Folder, dump_tensors, load_folder, read_tensors, save_folder
-from posvec.storage.quantization import Compression, VectorTable, checked, restore, tensors_of
+from posvec.storage.folders import Folder, load_folder, save_folder
+from posvec.storage.quantization import Compression, load_table, table_tensors
 from posvec.storage.records import TrainingReport, TrainingState
+from posvec.storage.safetensors import dump_tensors, read_tensors, require_tensor
+from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, saved_rows
 from posvec.system.arrays import FloatArray
 from posvec.vocabulary import Vocabulary
@@ -43,8 +45,8 @@ class StoredModel:
 def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Replace a folder as one or not at all."""
     tensors: dict[str, NDArray[Any]] = {
-        **tensors_of("input_vectors", model.input_vectors),
-        **tensors_of("output_vectors", model.output_vectors),
+        **table_tensors("input_vectors", model.input_vectors),
+        **table_tensors("output_vectors", model.output_vectors),
         "positional_vectors": model.positional_vectors,
         "bucket_ids": model.rows.bucket_ids,
     }
@@ -82,7 +84,7 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
     absent = compression is not None and compression.vectors_only
     try:
         tensors.setdefault("bucket_ids", np.empty(0, np.uint32))
-        bucket_ids = checked(tensors, "bucket_ids", np.uint32, (None,))
+        bucket_ids = require_tensor(tensors, "bucket_ids", np.uint32, (None,))
         rows = saved_rows(
             vocabulary, config.subwords, bucket_ids, pruned=compression is not None and compression.pruned
         )
@@ -90,9 +92,9 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
             config,
             vocabulary,
             rows,
-            restore(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
-            restore(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
-            checked(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
+            load_table(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
+            load_table(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
+            require_tensor(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
             report,
             state,
             folder,

@@ -1,8 +1,8 @@
 """The safetensors format: named arrays in one file, written as a stream and read as memory-mapped views.
 
-A file is the length of the header (8 bytes, little-endian), the header (JSON: name → dtype, shape and place of its
-bytes; ``__metadata__`` → strings), then the raw bytes of the arrays without gaps. Any safetensors reader can read what
-is written here. The ``safetensors`` package is not used: it wants whole contiguous arrays, and copies what it reads.
+A file is the length of the header (8 bytes, little-endian), the header (JSON: name → dtype, shape and the offsets of
+its bytes; ``__metadata__`` → strings), then the raw bytes of the arrays without gaps. Any safetensors reader can read
+these files. The ``safetensors`` package is not used because it needs whole contiguous arrays and copies what it reads.
 """
 
 from __future__ import annotations
@@ -27,21 +27,45 @@ Tensors = dict[str, NDArray[Any]]
 def write_tensors(
     path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write named arrays as one file, which appears when it is complete."""
+    """Write named arrays as one file, which appears only when it is complete.
+
+    Parameters
+    ----------
+    path
+        The file to write or replace.
+    tensors
+        Arrays of any strides, by name.
+    metadata
+        Strings to store in the header, by name.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be written, or an array has a type that the format does not know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> write_tensors("numbers.safetensors", {"squares": np.arange(4) ** 2}, {"made by": "an example"})
+    >>> tensors, metadata = read_tensors("numbers.safetensors")
+    >>> tensors["squares"].tolist(), metadata
+    ([0, 1, 4, 9], {'made by': 'an example'})
+    """
     with replacing(path) as stream:
         dump_tensors(stream, tensors, metadata or {})
 
 
 def dump_tensors(stream: IO[bytes], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
-    """Write arrays of any strides to a binary stream, a few megabytes at a time: no table is ever copied."""
-    # Wide items first: so every array begins at a multiple of its item size, as the data begins at one of 64.
+    """Write named arrays to a binary stream, a few megabytes at a time, so that no whole table is copied."""
+    # Arrays with the widest items come first: the data begins at a multiple of 64 bytes, so every array then begins at
+    # a multiple of its item size.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
     for name in order:
         array = tensors[name]
         begin, end = end, end + array.nbytes
-        header[name] = {"dtype": _name_of(name, array), "shape": list(array.shape), "data_offsets": [begin, end]}
+        header[name] = {"dtype": _dtype_name(name, array), "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
     stream.write(len(text).to_bytes(8, "little"))
@@ -51,7 +75,25 @@ def dump_tensors(stream: IO[bytes], tensors: Mapping[str, NDArray[Any]], metadat
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]:
-    """The arrays of a file, as read-only views of its memory map, and its metadata: nothing is read before its use."""
+    """Map the arrays of a file into memory.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    tensors : dict of str to ndarray
+        Read-only views of the memory-mapped file: an array is read from the disk when it is used.
+    metadata : dict of str to str
+        The strings of the header.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, damaged or not of this format.
+    """
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -65,14 +107,30 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _damaged(path, "its metadata is not a mapping of strings")
-    _check_places(path, header, len(content) - data)
+    _check_offsets(path, header, len(content) - data)
     return {name: _view(path, content, data, name, entry) for name, entry in header.items()}, metadata
 
 
+def require_tensor(
+    tensors: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int | None, ...]
+) -> NDArray[Any]:
+    """Return the tensor of a name; raise ModelError if it is missing or has another type or shape (None: any size)."""
+    found = tensors.get(name)
+    if (
+        found is None
+        or found.dtype != dtype
+        or found.ndim != len(shape)
+        or any(size not in (None, actual) for size, actual in zip(shape, found.shape, strict=True))
+    ):
+        sizes = ", ".join("any" if size is None else str(size) for size in shape)
+        raise ModelError(f"{name} is missing or is not {np.dtype(dtype)} of shape ({sizes})")
+    return found
+
+
 _ALIGNMENT = 64
-_CHUNK_BYTES = 4 << 20
-_MOST_AXES = 32  # as many as every version of NumPy has
-_LONGEST_HEADER = 100_000_000  # as in the safetensors library: what is longer is not a header
+_BLOCK_BYTES = 4 << 20
+_MAX_AXES = 32  # the limit of NumPy 1; NumPy 2 allows more
+_MAX_HEADER = 100_000_000  # the limit of the safetensors library
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype(code)
@@ -94,7 +152,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
-def _name_of(name: str, array: NDArray[Any]) -> str:
+def _dtype_name(name: str, array: NDArray[Any]) -> str:
     if name == "__metadata__" or array.dtype.newbyteorder("<") not in _NAMES:
         raise ModelError(
             f"cannot save an array {name!r} of type {array.dtype}; numbers of up to 64 bits and booleans can be saved"
@@ -107,17 +165,17 @@ def _dump_array(stream: IO[bytes], array: NDArray[Any]) -> None:
     rows = array.reshape(-1) if array.ndim == 0 or array.flags.c_contiguous else array
     if rows.size == 0:
         return
-    step = max(1, _CHUNK_BYTES * len(rows) // rows.nbytes)
+    step = max(1, _BLOCK_BYTES * len(rows) // rows.nbytes)
     for begin in range(0, len(rows), step):
-        # A view where rows are contiguous, else a copy of these few rows.
-        chunk = np.ascontiguousarray(rows[begin : begin + step], dtype)
-        stream.write(chunk.view(np.uint8).reshape(-1).data)
+        # A view if the rows are contiguous, else a copy of these rows only.
+        block = np.ascontiguousarray(rows[begin : begin + step], dtype)
+        stream.write(block.view(np.uint8).reshape(-1).data)
 
 
 def _read_header(path: Path, content: mmap.mmap) -> tuple[dict[str, Any], int]:
-    """The header and where the data begins."""
+    """Return the header and the offset at which the data begins."""
     length = int.from_bytes(content[:8], "little")
-    if not 2 <= length <= min(_LONGEST_HEADER, len(content) - 8):
+    if not 2 <= length <= min(_MAX_HEADER, len(content) - 8):
         raise _damaged(path, "its first bytes are not the length of a header")
     try:
         header = json.loads(content[8 : 8 + length].decode(), object_pairs_hook=_without_duplicates)
@@ -135,24 +193,25 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _check_places(path: Path, header: Mapping[str, Any], length: int) -> None:
-    """Arrays must follow each other without gaps and overlaps, and fill the file to its last byte."""
-    places = []
+def _check_offsets(path: Path, header: Mapping[str, Any], length: int) -> None:
+    """Check that the arrays follow each other without gaps or overlaps and fill the file to its last byte."""
+    ranges = []
     for name, entry in header.items():
         if not isinstance(entry, dict):
             raise _damaged(path, f"its header does not describe the array {name!r}")
-        dtype, shape, place = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+        dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
         if not isinstance(dtype, str) or dtype not in _DTYPES:
-            raise ModelError(f"{path} has an array {name!r} of type {dtype!r}; known are {', '.join(_DTYPES)}")
-        if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
+            known = ", ".join(_DTYPES)
+            raise ModelError(f"{path} has an array {name!r} of type {dtype!r}; the known types are {known}")
+        if not _are_counts(shape) or not _are_counts(offsets) or len(offsets) != 2:
             raise _damaged(path, f"its header does not say where the array {name!r} is")
-        if len(shape) > _MOST_AXES or max(shape, default=0) >= 2**63:
+        if len(shape) > _MAX_AXES or max(shape, default=0) >= 2**63:
             raise _damaged(path, f"the array {name!r} cannot have the shape {str(shape)[:80]}")
-        if math.prod(shape) * _DTYPES[dtype].itemsize != place[1] - place[0]:
+        if math.prod(shape) * _DTYPES[dtype].itemsize != offsets[1] - offsets[0]:
             raise _damaged(path, f"the shape of the array {name!r} does not fit its number of bytes")
-        places.append(place)
+        ranges.append(offsets)
     end = 0
-    for begin, stop in sorted(places):
+    for begin, stop in sorted(ranges):
         if begin != end:
             raise _damaged(path, "its arrays overlap or leave gaps")
         end = stop
