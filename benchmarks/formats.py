@@ -54,7 +54,7 @@ def main() -> None:
         opening = [open_model(folder / "model", model.vocabulary.words[i]) for i in range(arguments.rounds)]
         print("opening", opening, flush=True)
         for file in ("v.bin", "v.npz", "v.safetensors", *(["v.txt"] if arguments.text_rounds else [])):
-            formats.write(folder / file, model)
+            formats.write_vectors(folder / file, model)
         kind = repr(model).strip("<>")
         del model
         readers = {

@@ -37,7 +37,7 @@ from posvec.corpus.tokenizers import get_tokenizer
 from posvec.datasets import archives, wikipedia, wikitext
 from posvec.evaluation.compression import compress
 from posvec.evaluation.questions import is_pair_file, read_pairs, read_questions
-from posvec.formats import load, write
+from posvec.formats import load_model_or_vectors, write_vectors
 from posvec.system import files
 
 MEMORY = (16 << 20, 300)
@@ -159,7 +159,7 @@ def _vocabulary_seeds() -> Iterator[bytes]:
 def _vector_file(format: str | None) -> Callable[[bytes, Path], None]:
     def check(data: bytes, folder: Path) -> None:
         (folder / "v").write_bytes(data)
-        found = load(folder / "v", format)
+        found = load_model_or_vectors(folder / "v", format)
         vectors = found.vectors if isinstance(found, Model) else found
         if not np.isfinite(vectors.table).all():  # the mean of finite rows overflows, as fastText's does
             vectors.most_similar(vectors.vocabulary.words[0])  # says so
@@ -167,8 +167,8 @@ def _vector_file(format: str | None) -> Callable[[bytes, Path], None]:
         assert len(set(vectors.vocabulary.words)) == len(vectors) == len(vectors.table)
         vectors.has_vector("naïver")
         name = format or "safetensors"
-        if not write(folder / "w", found, name) and name != "fasttext-bin":
-            again = load(folder / "w", name)
+        if not write_vectors(folder / "w", found, name) and name != "fasttext-bin":
+            again = load_model_or_vectors(folder / "w", name)
             assert isinstance(again, WordVectors)
             assert again.vocabulary.words == vectors.vocabulary.words
             assert np.array_equal(again.table, vectors.table)
@@ -181,7 +181,7 @@ def _vector_seeds(*formats: str) -> Callable[[], Iterator[bytes]]:
         for format in formats:
             for model in (_model("subword"), _model("general")):
                 with tempfile.TemporaryDirectory() as folder:
-                    write(Path(folder) / "v", model, format)
+                    write_vectors(Path(folder) / "v", model, format)
                     yield (Path(folder) / "v").read_bytes()
 
     return seeds

@@ -15,7 +15,7 @@ import posvec
 from posvec import Model, ModelError, PosvecError, Vocabulary
 from posvec.errors import ConfigError
 from posvec.evaluation.compression import METHODS, compress, compress_model
-from posvec.formats import write
+from posvec.formats import write_vectors
 from posvec.storage.quantization import QUANTIZATIONS, quantize
 from posvec.subwords import subword_buckets
 from posvec.vectors import WordVectors
@@ -270,7 +270,7 @@ def test_invalid_settings_are_rejected(models, settings, message):
 def test_a_compressed_model_is_converted_for_fasttext(models, method, vectors_only, tmp_path):
     fasttext = pytest.importorskip("fasttext")
     after = saved(Model.load(models["subword"]), tmp_path / "small", method, buckets=100, vectors_only=vectors_only)
-    assert write(tmp_path / "model.bin", after, "fasttext-bin") == []
+    assert write_vectors(tmp_path / "model.bin", after, "fasttext-bin") == []
     theirs = fasttext.load_model(str(tmp_path / "model.bin"))
     for word in ("karan", UNKNOWN):
         one, other = after.vectors[word], theirs.get_word_vector(word)
@@ -286,7 +286,7 @@ def test_a_compressed_model_converts_to_gensim(models):
 
 
 def test_a_model_of_fasttext_is_compressed(models, tmp_path):
-    write(tmp_path / "model.bin", Model.load(models["subword"]), "fasttext-bin")
+    write_vectors(tmp_path / "model.bin", Model.load(models["subword"]), "fasttext-bin")
     result = compress_model(tmp_path / "model.bin", tmp_path / "small", "pq", buckets=200)
     assert (result.bytes_before, result.ngram_rows_after) == ((tmp_path / "model.bin").stat().st_size, 200)
     np.testing.assert_allclose(

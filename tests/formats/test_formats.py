@@ -16,7 +16,7 @@ import pytest
 import posvec
 from posvec import Model, ModelError, PosvecError, WordVectors, formats
 from posvec.cli import conversion
-from posvec.formats import FORMATS, load_vectors, write
+from posvec.formats import FORMATS, load_vectors, write_vectors
 from posvec.subwords import subword_buckets
 
 WORDS = ["the", "naïve", "日本語", "x", "don't", "1", "-0.5", "e", "nan"]
@@ -44,33 +44,33 @@ def models(lines: list[str], small: dict[str, Any]) -> dict[str, Model]:
 @pytest.mark.parametrize("name", PLAIN)
 def test_vectors_come_back_bit_for_bit(name, dim, tmp_path):
     expected = some_vectors(dim=dim) if dim > 2 else WordVectors.from_table(WORDS, np.arange(9.0).reshape(9, 1))
-    assert write(tmp_path / "vectors", expected, name) == []
+    assert write_vectors(tmp_path / "vectors", expected, name) == []
     assert_same(load_vectors(tmp_path / "vectors", name), expected)
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_the_content_tells_the_format_whatever_the_name(name, tmp_path):
-    write(tmp_path / "vectors.dat", some_vectors(), name)
+def test_the_format_is_detected_from_the_content(name, tmp_path):
+    write_vectors(tmp_path / "vectors.dat", some_vectors(), name)
     assert_same(load_vectors(tmp_path / "vectors.dat"), some_vectors())
 
 
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("extension", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("name", ["v.bin", "v.txt", "v.vec", "v.glove"])
-def test_compressed_files_are_written_and_read(name, ending, tmp_path):
-    write(tmp_path / (name + ending), some_vectors())
-    assert_same(load_vectors(tmp_path / (name + ending)), some_vectors())
+def test_compressed_files_are_written_and_read(name, extension, tmp_path):
+    write_vectors(tmp_path / (name + extension), some_vectors())
+    assert_same(load_vectors(tmp_path / (name + extension)), some_vectors())
     decompress = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
-    if ending in decompress:
-        write(tmp_path / name, some_vectors())
-        assert decompress[ending]((tmp_path / (name + ending)).read_bytes()) == (tmp_path / name).read_bytes()
+    if extension in decompress:
+        write_vectors(tmp_path / name, some_vectors())
+        assert decompress[extension]((tmp_path / (name + extension)).read_bytes()) == (tmp_path / name).read_bytes()
 
 
-def test_counts_are_kept_where_there_is_room_for_them(tmp_path):
+def test_counts_are_kept_if_the_format_stores_them(tmp_path):
     counted = some_vectors(counts=[90, 80, 70, 60, 50, 40, 30, 20, 10])
     for name in ("v.npz", "v.safetensors"):
-        assert write(tmp_path / name, counted) == []
+        assert write_vectors(tmp_path / name, counted) == []
         assert load_vectors(tmp_path / name).vocabulary.counts.tolist() == [90, 80, 70, 60, 50, 40, 30, 20, 10]
-    assert write(tmp_path / "v.txt", counted) == ["word counts"]
+    assert write_vectors(tmp_path / "v.txt", counted) == ["word counts"]
 
 
 def test_large_files_are_read_in_pieces_of_any_size(tmp_path):
@@ -78,17 +78,17 @@ def test_large_files_are_read_in_pieces_of_any_size(tmp_path):
     table = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32)
     expected = WordVectors.from_table(words, table)
     for name in ("v.txt", "v.glove", "v.txt.gz", "v.bin"):
-        write(tmp_path / name, expected)
+        write_vectors(tmp_path / name, expected)
         assert (tmp_path / name).stat().st_size > 4_000_000  # more than one block
         assert_same(load_vectors(tmp_path / name), expected)
 
 
-# ---- as others write it ------------------------------------------------------------------------------------------
+# ---- files of other programs ------------------------------------------------------------------------------------
 
 
 def test_word2vec_s_own_binary_files_have_a_line_end_behind_each_vector(tmp_path):
     rows = np.arange(6, dtype="<f4").reshape(2, 3)
-    rows[1, 0] = struct.unpack("<f", b"\n \n ")[0]  # what delimits words may stand in numbers too
+    rows[1, 0] = struct.unpack("<f", b"\n \n ")[0]  # the bytes of a number can equal delimiters
     (tmp_path / "v.bin").write_bytes(b"2 3\na " + rows[0].tobytes() + b"\nb " + rows[1].tobytes() + b"\n")
     found = load_vectors(tmp_path / "v.bin")
     assert found.vocabulary.words == ["a", "b"]
@@ -135,7 +135,7 @@ def test_gensim_reads_what_posvec_writes_and_the_other_way_round(binary, tmp_pat
     keyed = pytest.importorskip("gensim.models.keyedvectors").KeyedVectors
     expected = some_vectors()
     ours, theirs = tmp_path / ("ours.bin" if binary else "ours.txt"), tmp_path / "theirs"
-    write(ours, expected)
+    write_vectors(ours, expected)
     read = keyed.load_word2vec_format(str(ours), binary=binary)
     assert read.index_to_key == WORDS
     np.testing.assert_allclose(read.vectors, expected.table, rtol=1e-6)
@@ -145,7 +145,7 @@ def test_gensim_reads_what_posvec_writes_and_the_other_way_round(binary, tmp_pat
 
 def test_gensim_reads_glove(tmp_path):
     keyed = pytest.importorskip("gensim.models.keyedvectors").KeyedVectors
-    write(tmp_path / "v.glove", some_vectors())
+    write_vectors(tmp_path / "v.glove", some_vectors())
     read = keyed.load_word2vec_format(str(tmp_path / "v.glove"), binary=False, no_header=True)
     assert read.index_to_key == WORDS
     np.testing.assert_allclose(read.vectors, some_vectors().table, rtol=1e-6)
@@ -153,8 +153,8 @@ def test_gensim_reads_glove(tmp_path):
 
 def test_numpy_and_safetensors_read_what_posvec_writes(tmp_path):
     tensors = pytest.importorskip("safetensors.numpy")
-    write(tmp_path / "v.npz", some_vectors())
-    write(tmp_path / "v.safetensors", some_vectors())
+    write_vectors(tmp_path / "v.npz", some_vectors())
+    write_vectors(tmp_path / "v.safetensors", some_vectors())
     arrays = np.load(tmp_path / "v.npz", allow_pickle=False)
     assert arrays["words"].tolist() == WORDS
     assert np.array_equal(arrays["vectors"], some_vectors().table)
@@ -227,7 +227,7 @@ def test_a_model_of_fasttext_keeps_its_settings_and_output_vectors(trained_by_fa
     import fasttext
 
     path = trained_by_fasttext(model="cbow", ws=3, neg=4, t=0.01)
-    theirs, ours = fasttext.load_model(str(path)), formats.load(path)
+    theirs, ours = fasttext.load_model(str(path)), formats.load_model_or_vectors(path)
     assert isinstance(ours, Model)
     assert ours.config.kind == "subword"
     shape, training, words = ours.config.model, ours.config.training, ours.config.vocabulary
@@ -245,7 +245,7 @@ def test_a_model_of_fasttext_keeps_its_settings_and_output_vectors(trained_by_fa
 def test_a_model_of_fasttext_becomes_one_of_posvec_and_is_trained_further(trained_by_fasttext, tmp_path, lines):
     path = trained_by_fasttext(model="cbow")
     assert formats.convert(path, tmp_path / "model") == []
-    saved, read = posvec.load(tmp_path / "model"), formats.load(path)
+    saved, read = posvec.load(tmp_path / "model"), formats.load_model_or_vectors(path)
     assert np.array_equal(saved.vectors["unseen"], read.vectors["unseen"])
     assert np.array_equal(saved.vectors.table, read.vectors.table)
     further = posvec.train(lines[:20], start=saved, threads=1)
@@ -256,7 +256,7 @@ def test_a_model_of_fasttext_becomes_one_of_posvec_and_is_trained_further(traine
 def test_fasttext_reads_the_models_that_posvec_writes(kind, models, tmp_path):
     fasttext = pytest.importorskip("fasttext")
     ours, path = models[kind], tmp_path / "model.bin"
-    assert write(path, ours, "fasttext-bin") == (["positional vectors"] if kind == "constrained" else [])
+    assert write_vectors(path, ours, "fasttext-bin") == (["positional vectors"] if kind == "constrained" else [])
     theirs = fasttext.load_model(str(path))
     assert theirs.get_words() == ours.vocabulary.words
     np.testing.assert_allclose(
@@ -274,7 +274,7 @@ def test_fasttext_reads_the_models_that_posvec_writes(kind, models, tmp_path):
         if set(subword_buckets(word, ours.config.subwords).tolist()) <= known:
             np.testing.assert_allclose(one, other, atol=1e-6)
             equal += 1
-        elif other.any():  # Compat: equal but for its length
+        elif other.any():  # Compat: equal except for its length
             np.testing.assert_allclose(one / np.linalg.norm(one), other / np.linalg.norm(other), atol=1e-6)
             assert np.linalg.norm(one) < np.linalg.norm(other)
     assert equal
@@ -284,13 +284,13 @@ def test_fasttext_reads_the_models_that_posvec_writes(kind, models, tmp_path):
 def test_gensim_reads_the_models_that_posvec_writes_and_the_other_way_round(kind, models, tmp_path):
     gensim = pytest.importorskip("gensim.models.fasttext")
     ours = models[kind]
-    write(tmp_path / "ours.bin", ours, "fasttext-bin")
+    write_vectors(tmp_path / "ours.bin", ours, "fasttext-bin")
     theirs = gensim.load_facebook_model(str(tmp_path / "ours.bin"))
     assert theirs.wv.index_to_key == ours.vocabulary.words
     np.testing.assert_allclose(theirs.wv.vectors, ours.vectors.table, atol=1e-6)
     np.testing.assert_allclose(theirs.syn1neg, ours.output_vectors, atol=1e-6)
     gensim.save_facebook_model(theirs, str(tmp_path / "theirs.bin"))
-    back = formats.load(tmp_path / "theirs.bin")
+    back = formats.load_model_or_vectors(tmp_path / "theirs.bin")
     np.testing.assert_allclose(back.vectors.table, ours.vectors.table, atol=1e-6)
     if kind == "subword":
         np.testing.assert_allclose(theirs.wv["unseenword"], back.vectors["unseenword"], atol=1e-6)
@@ -298,29 +298,29 @@ def test_gensim_reads_the_models_that_posvec_writes_and_the_other_way_round(kind
 
 def test_fasttext_reads_plain_vectors_too(tmp_path):
     fasttext = pytest.importorskip("fasttext")
-    write(tmp_path / "v.bin", some_vectors(), "fasttext-bin")
+    write_vectors(tmp_path / "v.bin", some_vectors(), "fasttext-bin")
     theirs = fasttext.load_model(str(tmp_path / "v.bin"))
     np.testing.assert_array_equal([theirs.get_word_vector(word) for word in WORDS], some_vectors().table)
 
 
 def test_vectors_without_their_model_keep_their_ngrams_in_fasttext_s_bin_only(models, tmp_path):
     vectors = models["subword"].vectors
-    assert write(tmp_path / "v.txt", vectors) == ["n-gram vectors", "word counts"]
-    assert write(tmp_path / "v.bin", vectors, "fasttext-bin") == []
-    write(tmp_path / "m.bin", models["subword"], "fasttext-bin")
+    assert write_vectors(tmp_path / "v.txt", vectors) == ["n-gram vectors", "word counts"]
+    assert write_vectors(tmp_path / "v.bin", vectors, "fasttext-bin") == []
+    write_vectors(tmp_path / "m.bin", models["subword"], "fasttext-bin")
     found, expected = load_vectors(tmp_path / "v.bin"), load_vectors(tmp_path / "m.bin")
     assert np.array_equal(found["unseenword"], expected["unseenword"])
 
 
 def test_words_of_fasttext_that_are_not_ordered_by_count_are_put_in_order(models, tmp_path):
     model = models["subword"]
-    write(tmp_path / "m.bin", model, "fasttext-bin")
+    write_vectors(tmp_path / "m.bin", model, "fasttext-bin")
     content = bytearray((tmp_path / "m.bin").read_bytes())
     last = model.vocabulary.words[-1].encode() + b"\0"
-    place = content.index(last) + len(last)
-    content[place : place + 8] = struct.pack("<q", 10**6)
+    offset = content.index(last) + len(last)
+    content[offset : offset + 8] = struct.pack("<q", 10**6)
     (tmp_path / "m.bin").write_bytes(content)
-    found = formats.load(tmp_path / "m.bin")
+    found = formats.load_model_or_vectors(tmp_path / "m.bin")
     assert found.vocabulary.words == [model.vocabulary.words[-1], *model.vocabulary.words[:-1]]
     for word in model.vocabulary.words:
         np.testing.assert_allclose(found.vectors[word], model.vectors[word], atol=1e-6)
@@ -331,55 +331,55 @@ def test_classifiers_and_quantized_models_of_fasttext_are_refused(tmp_path, line
     (tmp_path / "corpus.txt").write_text("".join(f"__label__{i % 2} {line}\n" for i, line in enumerate(lines)))
     model = fasttext.train_supervised(str(tmp_path / "corpus.txt"), dim=10, bucket=500, maxn=3, thread=10, verbose=0)
     model.save_model(str(tmp_path / "model.bin"))
-    with pytest.raises(ModelError, match=r"is a classifier of fastText"):
+    with pytest.raises(ModelError, match=r"is a supervised fastText model"):
         load_vectors(tmp_path / "model.bin")
     model.quantize()
     model.save_model(str(tmp_path / "model.ftz"))
-    with pytest.raises(ModelError, match=r"is a classifier of fastText"):
+    with pytest.raises(ModelError, match=r"is a supervised fastText model"):
         load_vectors(tmp_path / "model.ftz")
 
 
 def test_tables_that_are_quantized_are_refused(models, tmp_path):
-    write(tmp_path / "m.bin", models["subword"], "fasttext-bin")
+    write_vectors(tmp_path / "m.bin", models["subword"], "fasttext-bin")
     content = bytearray((tmp_path / "m.bin").read_bytes())
     table = struct.pack("<?2q", False, len(models["subword"].vocabulary) + 300, 16)
     content[content.index(table)] = 1
     (tmp_path / "m.ftz").write_bytes(content)
-    with pytest.raises(ModelError, match=r"m\.ftz is a quantized model of fastText .* give the \.bin"):
+    with pytest.raises(ModelError, match=r"m\.ftz is a quantized fastText model .* use the \.bin"):
         load_vectors(tmp_path / "m.ftz")
 
 
 # ---- conversion --------------------------------------------------------------------------------------------------
 
 
-def test_what_a_format_has_no_room_for_is_told(models, tmp_path):
+def test_what_a_format_cannot_store_is_reported(models, tmp_path):
     everything = ["output vectors", "n-gram vectors", "positional vectors", "word counts"]
-    assert write(tmp_path / "v.txt", models["constrained"]) == everything
-    assert write(tmp_path / "v.npz", models["constrained"]) == everything[:3]
-    assert write(tmp_path / "v.bin", models["general"]) == ["output vectors", "word counts"]
-    assert write(tmp_path / "model", models["constrained"]) == []
+    assert write_vectors(tmp_path / "v.txt", models["constrained"]) == everything
+    assert write_vectors(tmp_path / "v.npz", models["constrained"]) == everything[:3]
+    assert write_vectors(tmp_path / "v.bin", models["general"]) == ["output vectors", "word counts"]
+    assert write_vectors(tmp_path / "model", models["constrained"]) == []
 
 
-def test_words_that_a_format_cannot_hold_are_left_out_and_told(tmp_path):
+def test_words_that_a_format_cannot_store_are_omitted_and_reported(tmp_path):
     vectors = some_vectors(["a", "b c", "", "d", "e\nf"])
     for name in ("v.txt", "v.bin", "v.glove"):
-        (told,) = write(tmp_path / name, vectors)
-        assert told.startswith("3 words, such as 'b c', '', 'e\\nf' (")
+        (omitted,) = write_vectors(tmp_path / name, vectors)
+        assert omitted.startswith("3 words, for example 'b c', '', 'e\\nf' (")
         found = load_vectors(tmp_path / name)
         assert found.vocabulary.words == ["a", "d"]
         assert np.array_equal(found.table, vectors.table[[0, 3]])
-    (told,) = write(tmp_path / "v.safetensors", some_vectors(["a", "b c", "e\nf"]))
-    assert told.startswith("the word 'e\\nf' (")
-    with pytest.raises(ModelError, match=r"no word can be written"):
-        write(tmp_path / "none.txt", some_vectors([" "]))
-    with pytest.raises(ModelError, match=r"choose safetensors"):
-        write(tmp_path / "long.npz", some_vectors(["a", "b" * 10_000_000]))
+    (omitted,) = write_vectors(tmp_path / "v.safetensors", some_vectors(["a", "b c", "e\nf"]))
+    assert omitted.startswith("the word 'e\\nf' (")
+    with pytest.raises(ModelError, match=r"cannot store any of the words"):
+        write_vectors(tmp_path / "none.txt", some_vectors([" "]))
+    with pytest.raises(ModelError, match=r"use safetensors"):
+        write_vectors(tmp_path / "long.npz", some_vectors(["a", "b" * 10_000_000]))
     with pytest.raises(ModelError, match=r"NUL"):
-        write(tmp_path / "nul.bin", some_vectors(["a\0"]), "fasttext-bin")
+        write_vectors(tmp_path / "nul.bin", some_vectors(["a\0"]), "fasttext-bin")
     assert not list(tmp_path.glob("no*")) + list(tmp_path.glob("long*")) + list(tmp_path.glob("nul*"))
 
 
-def test_the_command_converts_and_tells_what_is_left_out(models, tmp_path, posvec_command):
+def test_the_command_converts_and_reports_what_is_omitted(models, tmp_path, posvec_command):
     models["constrained"].save(tmp_path / "model")
     ended = posvec_command("convert", tmp_path / "model", tmp_path / "v.txt.gz")
     assert (ended.code, ended.out) == (0, "")
@@ -392,18 +392,18 @@ def test_the_command_converts_and_tells_what_is_left_out(models, tmp_path, posve
     assert_same(load_vectors(tmp_path / "again.npz"), models["constrained"].vectors)
 
 
-def test_the_command_takes_no_chances(models, tmp_path, posvec_command):
+def test_the_command_refuses_invalid_arguments_and_keeps_existing_files(models, tmp_path, posvec_command):
     (tmp_path / "v.txt").write_text("1 1\na 1\n")
     (tmp_path / "there.bin").write_text("precious")
     for arguments, message in [
         (["v.txt", "there.bin"], "there.bin exists already; choose another name, or pass --overwrite"),
         (["missing.txt", "out.bin"], "no such file or folder"),
-        (["v.txt", "out.xyz"], "the ending of"),
-        (["v.txt", "model"], "word vectors alone make no model"),
-        (["v.txt", "out.npz.gz"], "npz is not compressed once more; leave out .gz"),
-        (["there.bin", "out.txt"], "does not begin as word vectors of any known format do"),
+        (["v.txt", "out.xyz"], "unknown file extension .xyz of"),
+        (["v.txt", "model"], "word vectors alone cannot be saved as a model"),
+        (["v.txt", "out.npz.gz"], "the format npz cannot be compressed; leave out .gz"),
+        (["there.bin", "out.txt"], "is not in a known format of word vectors"),
         (["v.txt", "no/such/folder/out.bin"], "cannot write"),
-        (["v.txt", "out.bin", "--from", "fasttext-bin"], "does not begin as a model of fastText does"),
+        (["v.txt", "out.bin", "--from", "fasttext-bin"], "does not begin like a fastText model"),
         ([".", "out.bin"], "is not a posvec model"),
     ]:
         ended = posvec_command("convert", *(tmp_path / a if "." in a or a == "model" else a for a in arguments))
@@ -416,15 +416,15 @@ def test_the_command_takes_no_chances(models, tmp_path, posvec_command):
     assert load_vectors(tmp_path / "there.bin").vocabulary.words == ["a"]
 
 
-def test_a_file_can_be_converted_in_its_place(tmp_path):
-    write(tmp_path / "v.bin", some_vectors())
+def test_a_file_can_be_converted_in_place(tmp_path):
+    write_vectors(tmp_path / "v.bin", some_vectors())
     formats.convert(tmp_path / "v.bin", tmp_path / "v.bin", "fasttext-bin", overwrite=True)
     assert_same(load_vectors(tmp_path / "v.bin"), some_vectors())
 
 
-def test_neighbours_are_asked_of_a_file_as_of_a_model(models, tmp_path, posvec_command):
+def test_the_neighbors_command_reads_files_and_models(models, tmp_path, posvec_command):
     models["general"].save(tmp_path / "model")
-    write(tmp_path / "v.bin", models["general"])
+    write_vectors(tmp_path / "v.bin", models["general"])
     shown = [posvec_command("neighbors", tmp_path / name, "karan", "--json").out for name in ("model", "v.bin")]
     assert shown[0] == shown[1] != ""
     ended = posvec_command("neighbors", tmp_path / "nothing", "karan")
@@ -436,6 +436,6 @@ def test_the_command_knows_every_format():
 
 
 def test_unknown_formats_are_named(tmp_path):
-    for run in (lambda: load_vectors(tmp_path, "w2v"), lambda: write(tmp_path / "x", some_vectors(), "w2v")):
-        with pytest.raises(PosvecError, match=r"there is no format 'w2v'; choose from word2vec-bin, "):
+    for run in (lambda: load_vectors(tmp_path, "w2v"), lambda: write_vectors(tmp_path / "x", some_vectors(), "w2v")):
+        with pytest.raises(PosvecError, match=r"unknown format 'w2v'; choose from word2vec-bin, "):
             run()

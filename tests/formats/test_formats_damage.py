@@ -1,4 +1,4 @@
-"""Damaged files of every format: one clear error, no partial object, no more memory than the file is worth."""
+"""Damaged files of every format: one clear error, no partial object, memory in proportion to the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import posvec
 from posvec import Model, PosvecError, Vocabulary, WordVectors, formats
-from posvec.formats import FORMATS, load, load_vectors, write
+from posvec.formats import FORMATS, load_model_or_vectors, load_vectors, write_vectors
 
 FILES = [name for name in FORMATS if name != "posvec"]
 
@@ -29,15 +29,15 @@ def some_model() -> Model:
 def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("valid")
     for name in FILES:
-        write(folder / name, some_model(), name)
+        write_vectors(folder / name, some_model(), name)
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
 def assert_refused_or_whole(path: Path, name: str | None) -> None:
-    """Either one sentence that names the file, or vectors that can be asked for every word."""
+    """Either one sentence that names the file, or vectors of every word."""
     found, message = None, ""
     try:
-        found = load(path, name)
+        found = load_model_or_vectors(path, name)
     except PosvecError as error:
         message = str(error)
     if found is None:
@@ -54,8 +54,8 @@ def assert_refused_or_whole(path: Path, name: str | None) -> None:
 def test_a_file_that_is_cut_short_anywhere_is_refused(name, valid, tmp_path):
     path = tmp_path / "cut"
     content = valid[name]
-    # Text may lack the end of its last line; GloVe's, which promises nothing, may end behind any of its numbers.
-    text = FORMATS[name].ending in (".txt", ".vec", ".glove")
+    # Text may lack the end of its last line; GloVe's, which has no header, may end after any number.
+    text = FORMATS[name].extension in (".txt", ".vec", ".glove")
     last = content.rstrip().rfind(b" ") + 2 if text else len(content)
     for length in [*range(min(100, last)), *range(100, last, 1 + len(content) // 300)]:
         path.write_bytes(content[:length])
@@ -63,7 +63,7 @@ def test_a_file_that_is_cut_short_anywhere_is_refused(name, valid, tmp_path):
             assert_refused_or_whole(path, name)
         else:
             with pytest.raises(PosvecError):
-                load(path, name)
+                load_model_or_vectors(path, name)
         assert_refused_or_whole(path, None)
 
 
@@ -81,8 +81,8 @@ def test_a_file_that_is_cut_short_anywhere_is_refused(name, valid, tmp_path):
 )
 def test_a_file_with_changed_bytes_is_refused_or_whole(name, changes, guess, valid, tmp_path):
     content = bytearray(valid[name])
-    for place, how, new in changes:
-        at = place % (len(content) + 1)
+    for offset, how, new in changes:
+        at = offset % (len(content) + 1)
         if how == "insert":
             content[at:at] = new
         else:
@@ -105,19 +105,19 @@ def test_any_bytes_are_refused_or_whole(name, content, tmp_path):
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ("npz", "safetensors")])
 def test_a_compressed_file_that_is_damaged_is_refused(name, tmp_path):
     path = tmp_path / "v.gz"
-    write(path, some_model(), name)
+    write_vectors(path, some_model(), name)
     content = path.read_bytes()
     for damaged in (content[:-4], content[:40], content[:60] + b"\0\0\0\0" + content[64:], b"plain"):
         path.write_bytes(damaged)
         with pytest.raises(PosvecError, match=r"is damaged or not"):
-            load(path, name)
+            load_model_or_vectors(path, name)
 
 
 WRONG = {
     "not finite": (b"2 2\na 1 nan\nb 1 2\n", r"line 2 has a number that is not finite"),
     "infinite": (b"2 2\na 1 2\nb 1 1e999\n", r"line 3 has a number that is not finite"),
     "duplicate": (b"2 2\na 1 2\na 3 4\n", r"the word 'a' occurs twice"),
-    "too few words": (b"3 2\na 1 2\nb 3 4\n", r"promises 3 words, and it has 2"),
+    "too few words": (b"3 2\na 1 2\nb 3 4\n", r"declares 3 words, but it has 2"),
     "too many words": (b"1 2\na 1 2\nb 3 4\n", r"more than the 1 words"),
     "too few numbers": (b"2 3\na 1 2\nb 3 4\n", r"line 2 has fewer than 3 numbers"),
     "too many numbers": (b"2 2\na 1 2\nb 3 4 5\n", r"line 3 has more than 2 numbers"),
@@ -129,50 +129,50 @@ WRONG = {
     "mixed line ends again": (b"2 2\r\na 1 2\r\nb 3 4\n", r"line 3 ends in another way"),
     "byte order mark": (b"\xef\xbb\xbf1 2\na 1 2\n", r"byte order mark"),
     "not UTF-8": (b"1 2\n\xff\xfe 1 2\n", r"line 2 is not UTF-8"),
-    "no features": (b"1 0\na\n", r"promises 1 words of 0 features"),
-    "no words": (b"0 3\n", r"promises 0 words"),
+    "no features": (b"1 0\na\n", r"declares 1 words of 0 features"),
+    "no words": (b"0 3\n", r"declares 0 words"),
     "empty": (b"", r"it is empty"),
 }
 
 
 @pytest.mark.parametrize(("content", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_with_a_text_is_told(content, message, tmp_path):
+def test_errors_in_a_text_are_described(content, message, tmp_path):
     path = tmp_path / "v.txt"
     path.write_bytes(content)
     with pytest.raises(PosvecError, match=message):
-        load(path, "word2vec-text")
+        load_model_or_vectors(path, "word2vec-text")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"2 1\na \0\0\0\0b \0\0\0", r"word 2 is wrong: the file ends in it"),
+        (b"2 1\na \0\0\0\0b \0\0\0", r"word 2 of [0-9,]+ with .* is invalid: the file ends in it"),
         (b"1 1\na \0\0\xc0\x7f", r"the vector of the word 'a' has a number that is not finite"),
         (b"2 1\na \0\0\0\0a \0\0\0\0", r"the word 'a' occurs twice"),
         (b"1 1\na \0\0\0\0b \0\0\0\0", r"6 bytes follow its 1 words"),
-        (b"1 1\n\xff \0\0\0\0", r"word 1 is wrong: its word is not UTF-8"),
-        (b"1 1\n \0\0\0\0", r"word 1 is wrong: it has no word"),
-        (b"99999999999 999999999\na \0\0\0\0", r"word 1 is wrong: the file ends in it"),
+        (b"1 1\n\xff \0\0\0\0", r"word 1 of [0-9,]+ with .* is invalid: its word is not UTF-8"),
+        (b"1 1\n \0\0\0\0", r"word 1 of [0-9,]+ with .* is invalid: it has no word"),
+        (b"99999999999 999999999\na \0\0\0\0", r"word 1 of [0-9,]+ with .* is invalid: the file ends in it"),
         (b"\xef\xbb\xbf1 1\na \0\0\0\0", r"byte order mark"),
     ],
 )
-def test_what_is_wrong_with_a_binary_file_is_told(content, message, tmp_path):
+def test_errors_in_a_binary_file_are_described(content, message, tmp_path):
     path = tmp_path / "v.bin"
     path.write_bytes(content)
     with pytest.raises(PosvecError, match=message):
-        load(path, "word2vec-bin")
+        load_model_or_vectors(path, "word2vec-bin")
 
 
-def test_what_is_wrong_with_arrays_is_told(tmp_path):
+def test_errors_in_arrays_are_described(tmp_path):
     path = tmp_path / "v.npz"
     words, table = np.array(["a", "b"]), np.ones((2, 3), np.float32)
     for arrays, message in [
         ({"vectors": table}, r"no arrays named 'words' and 'vectors'"),
-        ({"words": words[:1], "vectors": table}, r"a vector for each of 1 words, and 'vectors' is \(2, 3\)"),
+        ({"words": words[:1], "vectors": table}, r"a vector for each of 1 words, but 'vectors' has shape \(2, 3\)"),
         ({"words": words, "vectors": table * np.nan}, r"of the word 'a' has a number that is not finite"),
         ({"words": np.array(["a", "a"]), "vectors": table}, r"the word 'a' occurs twice"),
         ({"words": np.array([b"a", b"b"]), "vectors": table}, r"'words' holds \|S1, not strings"),
-        ({"words": words.astype(object), "vectors": table}, r"holds objects of Python"),
+        ({"words": words.astype(object), "vectors": table}, r"holds Python objects"),
         ({"words": words, "vectors": table.astype(np.float64) * 1e300}, r"not finite"),
         ({"words": words, "vectors": table, "counts": np.ones(3, int)}, r"a count for each of 2 words"),
         ({"words": words, "vectors": table, "counts": -np.ones(2, int)}, r"not negative"),
@@ -183,7 +183,7 @@ def test_what_is_wrong_with_arrays_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-bin", "word2vec-text.gz"])
-def test_a_header_that_promises_too_much_takes_no_memory(name, tmp_path):
+def test_a_header_that_declares_too_much_takes_no_memory(name, tmp_path):
     import gzip
 
     path = tmp_path / ("v.gz" if name.endswith(".gz") else "v")
@@ -192,22 +192,22 @@ def test_a_header_that_promises_too_much_takes_no_memory(name, tmp_path):
     tracemalloc.start()
     try:
         with pytest.raises(PosvecError):
-            load(path, name.removesuffix(".gz"))
+            load_model_or_vectors(path, name.removesuffix(".gz"))
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
 
 
-def test_an_npz_that_promises_too_much_takes_no_memory(tmp_path):
+def test_an_npz_that_declares_too_much_takes_no_memory(tmp_path):
     path = tmp_path / "v.npz"
-    write(path, WordVectors.from_table(["a", "b"], np.ones((2, 3), np.float32)))
+    write_vectors(path, WordVectors.from_table(["a", "b"], np.ones((2, 3), np.float32)))
     content = path.read_bytes()
     changed = content.replace(b"(2, 3), }            ", b"(20000000000, 3), }  ")
     assert changed != content
     path.write_bytes(changed)
     tracemalloc.start()
     try:
-        with pytest.raises(PosvecError, match=r"not as long as it should be|CRC"):
+        with pytest.raises(PosvecError, match=r"has the wrong length|CRC"):
             load_vectors(path)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
@@ -215,7 +215,7 @@ def test_an_npz_that_promises_too_much_takes_no_memory(tmp_path):
 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
-    write(tmp_path / "v.txt", some_model())
+    write_vectors(tmp_path / "v.txt", some_model())
     before = (tmp_path / "v.txt").read_bytes()
 
     def fail(*_: object) -> bytes:
@@ -223,6 +223,6 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr("posvec._kernel.write_vector_lines", fail)
     with pytest.raises(PosvecError, match=r"cannot write .*v\.txt: No space left"):
-        formats.write(tmp_path / "v.txt", some_model(), overwrite=True)
+        formats.write_vectors(tmp_path / "v.txt", some_model(), overwrite=True)
     assert (tmp_path / "v.txt").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["v.txt"]

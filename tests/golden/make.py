@@ -17,7 +17,7 @@ from typing import Any
 
 import posvec
 from posvec.evaluation.compression import compress_model
-from posvec.formats import FORMATS, load, write
+from posvec.formats import FORMATS, load_model_or_vectors, write_vectors
 from posvec.presets import MODELS
 from posvec.storage.quantization import QUANTIZATIONS
 
@@ -43,7 +43,7 @@ def main() -> None:
     model = posvec.load(folder / "subword")
     for name, format in FORMATS.items():
         if name != "posvec":
-            write(folder / f"{name}{format.ending}", model, name)
+            write_vectors(folder / f"{name}{format.extension}", model, name)
     make_checkpoint(folder / CHECKPOINT)
     expected = {path.name: answers(path) for path in sorted(folder.iterdir())}
     (folder / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
@@ -72,7 +72,7 @@ def make_checkpoint(path: Path) -> None:
 
 def answers(path: Path) -> dict[str, Any]:
     """What a file or folder knows, in numbers."""
-    loaded = load(path)
+    loaded = load_model_or_vectors(path)
     vectors = loaded.vectors if isinstance(loaded, posvec.Model) else loaded
     found: dict[str, Any] = {
         "words": list(vectors.index_to_key),

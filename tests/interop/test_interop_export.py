@@ -1,4 +1,4 @@
-"""What all exports have in common: libraries that are absent, folders that are in the way, work that fails."""
+"""What all exports have in common: missing libraries, existing folders, failures while writing."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ VECTORS = WordVectors.from_table(["one", "two"], np.eye(2, dtype=np.float32))
         ("tokenizers", "sentence-transformers", lambda: save_static_embedding(VECTORS, "/nowhere")),
     ],
 )
-def test_of_a_library_that_is_absent_the_extra_is_named(monkeypatch, module, extra, call):
+def test_an_error_names_the_extra_of_a_missing_library(monkeypatch, module, extra, call):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(PosvecError, match=rf'^this needs {module.split(".")[0]}\b.* pip install "posvec\[{extra}\]"$'):
         call()
 
 
-def test_an_export_to_something_else_is_refused_with_the_choices(tmp_path):
+def test_an_unknown_export_target_is_refused_with_the_choices(tmp_path):
     with pytest.raises(
-        ConfigError, match=r"^there is no export to 'word'; choose from spacy, sentence-transformers, hub$"
+        ConfigError, match=r"^unknown export target 'word'; choose from spacy, sentence-transformers, hub$"
     ):
         export(None, "word", tmp_path / "folder")
     assert list(TARGETS) == ["spacy", "sentence-transformers", "hub"]
 
 
 def test_an_option_that_an_export_cannot_use_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"^an export to spacy has no place for the license; leave it out$"):
+    with pytest.raises(ConfigError, match=r"^the export to spacy has no option license; leave it out$"):
         export(None, "spacy", tmp_path / "folder", license="mit", language=None)
 
 
@@ -70,10 +70,10 @@ def test_a_failure_leaves_the_folder_that_was_there(tmp_path):
         assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_an_older_folder_gives_way_only_if_asked_and_if_nothing_else_is_in_it(tmp_path):
+def test_a_folder_is_overwritten_only_on_request_and_if_nothing_else_is_in_it(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    with replacing_folder(folder) as path:  # an empty one is in nobody's way
+    with replacing_folder(folder) as path:  # an empty folder may be used
         (path / "file").write_text("old")
     with pytest.raises(ModelError, match="is not empty; choose another output, or pass --overwrite"):
         replacing_folder(folder).__enter__()

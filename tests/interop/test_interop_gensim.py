@@ -1,4 +1,4 @@
-"""Word vectors to and from gensim, which answers the same."""
+"""Conversion of word vectors to and from gensim, which gives the same answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_gensim_answers_the_same(vectors):
         assert similarity == pytest.approx(near.similarity, abs=1e-6)
 
 
-def test_a_word_that_gensim_does_not_know_has_the_same_vector_or_direction(vectors):
+def test_an_out_of_vocabulary_word_has_the_same_vector_or_direction_in_gensim(vectors):
     keyed = vectors.to_gensim()
     if not vectors.rows.config.subwords:
         assert type(keyed) is models.KeyedVectors
@@ -59,13 +59,13 @@ def test_gensim_saves_and_loads_what_it_was_given(vectors, tmp_path):
     same_answers(vectors, again, vectors.vocabulary.words)
 
 
-def test_what_gensim_changes_stays_with_gensim(vectors):
+def test_changes_of_the_gensim_vectors_do_not_affect_the_originals(vectors):
     before = vectors.table.copy()
     vectors.to_gensim().vectors[:] = 0
     assert np.array_equal(vectors.table, before)
 
 
-def test_vectors_come_back_from_gensim(vectors):
+def test_vectors_survive_a_round_trip_through_gensim(vectors):
     again = from_gensim(vectors.to_gensim())
     np.testing.assert_allclose(again.table, vectors.table, atol=1e-6)
     assert again.vocabulary.words == vectors.vocabulary.words
@@ -103,12 +103,12 @@ def test_plain_vectors_of_gensim_need_no_counts():
     assert not from_gensim(without).oov("ones")
 
 
-def test_what_is_none_of_gensim_s_is_refused():
+def test_other_objects_are_refused():
     with pytest.raises(PosvecError, match=r"^from_gensim takes KeyedVectors, .* not a dict$"):
         from_gensim({})
     with pytest.raises(PosvecError, match=r"^these gensim vectors have no words yet; "):
         from_gensim(models.KeyedVectors(3))
     numbered = models.KeyedVectors(3)
     numbered.add_vectors([1, 2], np.ones((2, 3), np.float32))
-    with pytest.raises(PosvecError, match=r"^words are strings, and these gensim vectors have the key 1; "):
+    with pytest.raises(PosvecError, match=r"^words must be strings, but these gensim vectors have the key 1; "):
         from_gensim(numbered)

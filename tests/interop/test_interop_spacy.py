@@ -7,6 +7,7 @@ import pytest
 
 import posvec
 from posvec import ConfigError, WordVectors
+from posvec.formats.text import write_word2vec_text
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
 
@@ -61,8 +62,7 @@ def test_a_language_that_spacy_does_not_know_is_named(model):
 
 
 def test_spacy_init_vectors_reads_the_word2vec_text_that_posvec_writes(model, tmp_path):
-    text = pytest.importorskip("posvec.formats.text", reason="posvec has no file formats yet")
-    text.write_word2vec_text(tmp_path / "vectors.txt", model.vectors)
+    write_word2vec_text(tmp_path / "vectors.txt", model.vectors)
     pipeline = spacy.blank("en")
     # What the command spacy init vectors calls.
     spacy.training.initialize.convert_vectors(pipeline, tmp_path / "vectors.txt", truncate=0, prune=0)

@@ -78,7 +78,7 @@ def test_a_ready_model_is_taken_as_it_is(texts, fitted, tmp_path):
     for ready in (fitted.model_, tmp_path / "model", str(tmp_path / "model")):
         again = PosvecVectorizer(pretrained=ready).fit(["a text that has nothing to do with it"])
         assert np.array_equal(again.transform(texts[:5]), fitted.transform(texts[:5]))
-    with pytest.raises(posvec.ConfigError, match=r"^a pretrained model brings its own settings; leave out dim$"):
+    with pytest.raises(posvec.ConfigError, match=r"^a pretrained model has its own settings; leave out dim$"):
         PosvecVectorizer(pretrained=fitted.model_, dim=8).fit(texts)
     with pytest.raises(posvec.ModelError, match="there is no model at"):
         PosvecVectorizer(pretrained=tmp_path / "nothing").fit(texts)
@@ -123,11 +123,11 @@ def test_features_have_names(texts, fitted):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("one text", "not as a str; put them into a list$"),
-        (np.array([["one"], ["two"]]), "not as a ndarray of 2 dimensions; "),
-        (3, "not as a int; "),
-        (["one", None], "^text 1 is None, which is no string; fill in what is missing"),
-        ([["one", "two"]], r"^text 0 is \['one', 'two'\], which is no string"),
+        ("one text", "not a str; put them into a list$"),
+        (np.array([["one"], ["two"]]), "not a ndarray of 2 dimensions; "),
+        (3, "not a int; "),
+        (["one", None], "^text 1 is not a string but None; replace missing texts"),
+        ([["one", "two"]], r"^text 0 is not a string but \['one', 'two'\]"),
         ([], "^there are no texts; give at least one$"),
     ],
 )

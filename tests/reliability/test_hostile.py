@@ -22,7 +22,7 @@ import posvec
 from posvec import Model, PosvecError, Vocabulary
 from posvec.errors import CorpusError, ModelError
 from posvec.evaluation.questions import read_pairs
-from posvec.formats import load
+from posvec.formats import load_model_or_vectors
 from posvec.storage.folders import load_folder
 from posvec.storage.safetensors import read_tensors
 from posvec.system import files
@@ -79,9 +79,9 @@ def test_no_module_can_execute_what_it_reads(source: Path) -> None:
 def test_opening_a_model_executes_imports_and_opens_nothing_but_its_files(saved: Path) -> None:
     code = """
 import sys, posvec
-from posvec.formats import load
+from posvec.formats import load_model_or_vectors
 folder, seen = sys.argv[1], []
-def use(): load(folder).vectors.most_similar("the", topn=2)
+def use(): load_model_or_vectors(folder).vectors.most_similar("the", topn=2)
 use()  # what is imported when it is first used
 sys.addaudithook(lambda event, arguments: seen.append((event, arguments[0] if arguments else None)))
 use()
@@ -98,8 +98,8 @@ assert len(opened) == 3 and all(str(each).startswith(folder) for each in opened)
 def test_objects_of_python_in_npz_are_refused(tmp_path: Path, array: str) -> None:
     harmless = {"words": np.array(["a"]), "vectors": np.ones((1, 2), np.float32)}
     np.savez(tmp_path / "v.npz", **{**harmless, array: np.array([{}], object)})
-    with pytest.raises(ModelError, match="holds objects of Python"):
-        load(tmp_path / "v.npz")
+    with pytest.raises(ModelError, match="holds Python objects"):
+        load_model_or_vectors(tmp_path / "v.npz")
 
 
 # ---- no path leads out of the folder ------------------------------------------------------------------------------
@@ -322,7 +322,12 @@ def test_what_is_kept_in_memory_is_refused_where_it_grows_beyond_all_measure(
 ) -> None:
     monkeypatch.setattr(files, "_MOST_GROWN", 10_000_000)
     monkeypatch.setattr(files, "_GROWTH", 5)
-    for read in (read_file, read_pairs, lambda path: load(path, "glove"), lambda path: load(path, "word2vec-bin")):
+    for read in (
+        read_file,
+        read_pairs,
+        lambda path: load_model_or_vectors(path, "glove"),
+        lambda path: load_model_or_vectors(path, "word2vec-bin"),
+    ):
         with pytest.raises(CorpusError, match="compressed beyond all measure"):
             read(bombs[ending])
 

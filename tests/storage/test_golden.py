@@ -68,6 +68,6 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed(make: ModuleType, version
 
 def test_the_golden_files_of_this_version_are_complete_and_small(make: ModuleType) -> None:
     folder = GOLDEN / posvec.__version__
-    names = {*MODELS, *METHODS, *(f"{name}{each.ending}" for name, each in FORMATS.items() if name != "posvec")}
+    names = {*MODELS, *METHODS, *(f"{name}{each.extension}" for name, each in FORMATS.items() if name != "posvec")}
     assert names | {make.CHECKPOINT} <= set(json.loads((folder / "expected.json").read_text()))
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 200_000

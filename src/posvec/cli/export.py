@@ -24,9 +24,9 @@ def export(model: Path, to: str, output: Path, overwrite: bool, language: str | 
 
     loaded = Model.load(model)
     target = run(loaded, to, output, overwrite=overwrite, language=language, license=license)
-    if omitted := target.omits(loaded):
+    if omitted := target.omissions(loaded):
         click.echo(f"It has no place for {', '.join(omitted)}: they are left out.", err=True)
-    click.echo(f"Open it with: {target.opens.format(str(output))}", err=True)
+    click.echo(f"Open it with: {target.open_expression.format(str(output))}", err=True)
 
 
 COMMANDS = (export,)

@@ -30,7 +30,7 @@ from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, ModelError, PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.results import Result, Table
-from posvec.formats import load
+from posvec.formats import load_model_or_vectors
 from posvec.model import Model
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.quantization import QUANTIZATIONS, Compression, quantize
@@ -176,7 +176,7 @@ def compress_model(
     if source.resolve() == target.resolve():
         raise ModelError(f"{target} is the model to compress and would be overwritten; choose another folder")
     check_output(target, overwrite)
-    model = load(source)
+    model = load_model_or_vectors(source)
     if not isinstance(model, Model):
         raise ModelError(f"{source} contains only word vectors; name a model")
     before = _tests(model, questions, pairs)  # errors in the test files are reported before the long compression

@@ -1,14 +1,14 @@
 """fastText's ``.bin``: settings, dictionary, input rows (words, then all buckets of n-grams) and output vectors.
 
-What it becomes is a general or a subword model, whose vectors equal fastText's, those of out-of-vocabulary words too.
+It is loaded as a general or a subword model. The vectors, also those of out-of-vocabulary words, equal fastText's.
 
-Compat: fastText counts line ends as the word ``</s>``, which is kept here as any other; it has no n-grams.
-Compat: fastText has a row for every bucket, posvec only for those that it trained; zeros are written for the others.
-fastText makes an out-of-vocabulary word of the mean over all its n-grams, posvec over those that it knows. Such words
-are equal in both where all n-grams are known, and else equal but for their length: cosines and neighbours are the same.
-So it is for the words of a model that was compressed to fewer buckets.
-Compat: the file does not say the learning rate. Under the loss ``hs``, the output vectors are not those of words, and
-zeros take their place. A skip-gram model keeps its vectors; trained further by posvec, it is trained as CBOW.
+Compat: fastText counts line ends as the word ``</s>``, which is kept like any other word; it has no n-grams.
+Compat: fastText has a row for every bucket, posvec only for those that it trained; the others are written as zeros.
+fastText represents an out-of-vocabulary word by the mean over all its n-grams, posvec by the mean over those that it
+knows. If some n-grams are unknown, the vectors differ in length only; cosines and neighbours are the same. This also
+holds for the words of a model that was compressed to fewer buckets.
+Compat: the file does not contain the learning rate. With the loss ``hs``, output vectors do not belong to words and are
+replaced by zeros. A skip-gram model keeps its vectors; further training by posvec trains it as CBOW.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import Config
 from posvec.errors import ConfigError, ModelError
-from posvec.formats.content import ROWS, check_finite, damaged, read_bytes, writing
+from posvec.formats.files import invalid_file, open_for_writing, read_bytes
+from posvec.formats.validation import ROWS, check_finite
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.subwords import saved_rows
@@ -51,24 +52,25 @@ _SETTINGS = (
 )
 _LOSS = {"hs": 1, "ns": 2, "softmax": 3}
 _MODEL = {"cbow": 1, "skipgram": 2, "supervised": 3}
-_ENTRY = 9  # bytes behind the word of a dictionary's entry: its count and whether it is a label
+_ENTRY_TAIL = 9  # bytes after the word of a dictionary entry: its count, and whether it is a label
 
 
 def load_fasttext(path: str | Path) -> Model:
-    """Read a model of fastText (cbow or skipgram). Its tables are mapped from the file, whatever their size."""
+    """Load a fastText model (cbow or skipgram); its tables are memory-mapped."""
     path = Path(path)
-    reader = _Reader(path, read_bytes(path))
+    reader = _FastTextReader(path, read_bytes(path))
     if reader.unpack("4s") != (MAGIC,):
-        raise damaged(path, "it does not begin as a model of fastText does")
+        raise invalid_file(path, "it does not begin like a fastText model")
     (version,) = reader.unpack("i")
     if version not in (11, 12):
         raise ModelError(
-            f"{path} is of fastText's format {version}, and 11 and 12 can be read; save it again with those"
+            f"{path} has version {version} of fastText's format, but only 11 and 12 can be read; save it in one of them"
         )
     settings = dict(zip(_SETTINGS, reader.unpack("12id"), strict=True))
     if settings["model"] == _MODEL["supervised"]:
         raise ModelError(
-            f"{path} is a classifier of fastText (supervised), which has no word vectors to read; name others"
+            f"{path} is a supervised fastText model (a classifier), which has no word vectors to load; use a cbow or "
+            f"skipgram model"
         )
     words, counts, tokens = reader.dictionary()
     config = _config(path, settings)
@@ -81,14 +83,15 @@ def load_fasttext(path: str | Path) -> Model:
     if settings["loss"] == _LOSS["hs"] or len(output) != len(words):
         output = np.zeros((len(words), settings["dim"]), np.float32)
     if not config.subwords.subwords:
-        table = np.require(table[: len(words)], requirements="A")  # it is the word vectors, so worth a copy
-    if (np.diff(counts) > 0).any():  # fastText and gensim order words as posvec does; others need not
+        # These rows are the word vectors themselves, so an aligned copy pays off.
+        table = np.require(table[: len(words)], requirements="A")
+    if (np.diff(counts) > 0).any():  # not written by fastText or gensim, which order words as posvec does
         order = np.argsort(-counts, kind="stable")
         words, counts, output = [words[i] for i in order], counts[order], output[order]
         table = np.concatenate([table[order], table[len(order) :]])
     vocabulary = Vocabulary(words, counts, tokens, config.vocabulary)
     if len(vocabulary.index) < len(words):
-        raise damaged(path, "a word comes twice")
+        raise invalid_file(path, "a word occurs twice")
     rows = saved_rows(vocabulary, config.subwords, np.arange(settings["bucket"], dtype=np.uint32))
     return Model(config, vocabulary, rows, table, output, np.empty((2 * config.model.window, 0), np.float32))
 
@@ -96,7 +99,7 @@ def load_fasttext(path: str | Path) -> Model:
 def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bool = False) -> list[str]:
     """Write a model, or word vectors alone, as a ``.bin`` that fastText and gensim load as a CBOW model.
 
-    No word is left out (what it returns is empty): one that the file cannot hold is refused.
+    No word is omitted, so the returned list is empty; a word that the file cannot store raises ModelError.
     """
     if isinstance(vectors, Model) and not vectors.has_outputs:
         vectors = vectors.vectors
@@ -105,7 +108,7 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
     for word in words:
         if not word or "\0" in word:
             raise ModelError(
-                f"the word {word!r} is empty or has a NUL in it, which fastText's .bin cannot hold; remove it"
+                f"the word {word!r} is empty or contains NUL, which fastText's .bin cannot store; remove it"
             )
     buckets = config.subwords.buckets if config.subwords.subwords else 0
     settings = {
@@ -123,15 +126,15 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
         "lrUpdateRate": 100,
         "t": config.vocabulary.sample,
     }
-    with writing(path, overwrite) as stream:
+    with open_for_writing(path, overwrite) as stream:
         stream.write(MAGIC + struct.pack("<i12id", _VERSION, *(settings[name] for name in _SETTINGS)))
-        # Words, words that are no labels, labels, tokens; -1: no n-gram was pruned.
+        # Entries, words, labels, tokens; -1 means that no n-gram was pruned.
         stream.write(struct.pack("<3i2q", len(words), len(words), 0, model.vocabulary.total_words, -1))
         for word, count in zip(words, model.vocabulary.counts.tolist(), strict=True):
             stream.write(word.encode() + struct.pack("<xqb", count, 0))
         stream.write(struct.pack("<?2q", False, len(words) + buckets, config.model.dim))
         for begin in range(0, len(words), ROWS):
-            stream.write(_little(model.input_vectors[begin : min(begin + ROWS, len(words))]))
+            stream.write(_little_endian(model.input_vectors[begin : min(begin + ROWS, len(words))]))
         bucket_ids = model.rows.bucket_ids
         order = np.argsort(bucket_ids)
         ordered = bucket_ids[order]
@@ -139,44 +142,46 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
             block = np.zeros((min(ROWS, buckets - begin), config.model.dim), np.float32)
             low, high = np.searchsorted(ordered, [begin, begin + len(block)])
             block[ordered[low:high] - begin] = model.input_vectors[len(words) + order[low:high]]
-            stream.write(_little(block))
+            stream.write(_little_endian(block))
         stream.write(struct.pack("<?2q", False, len(words), config.model.dim))
         for begin in range(0, len(words), ROWS):
-            stream.write(_little(model.output_vectors[begin : begin + ROWS]))
+            stream.write(_little_endian(model.output_vectors[begin : begin + ROWS]))
     return []
 
 
-class _Reader:
-    """Takes a file apart from its beginning; each part is checked against the bytes that are left."""
+class _FastTextReader:
+    """Reads a file from its beginning; every part is checked against the number of bytes that remain."""
 
     def __init__(self, path: Path, content: NDArray[np.uint8]) -> None:
-        self.path, self.content, self.at = path, content, 0
+        self.path, self.content, self.offset = path, content, 0
 
     def unpack(self, layout: str) -> tuple[Any, ...]:
         return struct.unpack(f"<{layout}", self.take(struct.calcsize(f"<{layout}"), "its header").tobytes())
 
     def take(self, size: int, what: str) -> NDArray[np.uint8]:
-        if size > len(self.content) - self.at:
-            raise damaged(self.path, f"it ends in {what}")
-        self.at += size
-        return self.content[self.at - size : self.at]
+        if size > len(self.content) - self.offset:
+            raise invalid_file(self.path, f"it ends inside {what}")
+        self.offset += size
+        return self.content[self.offset - size : self.offset]
 
     def dictionary(self) -> tuple[list[str], NDArray[np.int64], int]:
-        """Words, their counts, and the number of tokens of the corpus."""
+        """Return the words, their counts, and the number of tokens of the corpus."""
         size, word_count, labels, tokens, pruned = self.unpack("3i2q")
         if labels or word_count != size or size <= 0:
-            raise damaged(self.path, f"its dictionary has {size:,} entries, {word_count:,} words and {labels:,} labels")
-        words, places, end, wrong = _kernel.find_vector_records(self.content, self.at, size, 0, _ENTRY, False)
-        if wrong:
-            raise damaged(self.path, f"word {len(words) + 1:,} of {size:,} is wrong: {wrong}")
-        self.at = end
-        # As fastText does: only n-grams of quantized models can be pruned (its issue 332).
+            raise invalid_file(
+                self.path, f"its dictionary has {size:,} entries, {word_count:,} words and {labels:,} labels"
+            )
+        words, offsets, end, error = _kernel.find_vector_records(self.content, self.offset, size, 0, _ENTRY_TAIL, False)
+        if error:
+            raise invalid_file(self.path, f"word {len(words) + 1:,} of {size:,} is invalid: {error}")
+        self.offset = end
+        # As in fastText, only the n-grams of quantized models can be pruned (fastText issue 332).
         if pruned >= 0:
             raise _quantized(self.path)
-        counts = np.empty((size, 2), np.float32)  # eight bytes each, whatever they are
-        _kernel.copy_records(self.content, places, 0, size, counts)
-        if (self.content[places + np.uint64(_ENTRY - 1)] != 0).any():
-            raise damaged(self.path, "a word of its dictionary is marked as a label")
+        counts = np.empty((size, 2), np.float32)  # eight bytes for each word, reinterpreted below
+        _kernel.copy_records(self.content, offsets, 0, size, counts)
+        if (self.content[offsets + np.uint64(_ENTRY_TAIL - 1)] != 0).any():
+            raise invalid_file(self.path, "a word of its dictionary is marked as a label")
         return words, np.maximum(counts.view("<i8")[:, 0], 1), max(tokens, size)
 
     def matrix(self, dim: int, rows: int | None, quantized: bool | None = None) -> FloatArray:
@@ -186,27 +191,29 @@ class _Reader:
                 raise _quantized(self.path)
         height, width = self.unpack("2q")
         if width != dim or height < 0 or (rows is not None and height != rows):
-            raise damaged(self.path, f"a table of {height:,} rows and {width:,} columns does not fit its dictionary")
-        # A view, seldom at a multiple of four bytes, which the kernel can read as well.
+            raise invalid_file(
+                self.path, f"a table of {height:,} rows and {width:,} columns does not fit its dictionary"
+            )
+        # A view that is rarely aligned to four bytes; the kernel can read it nevertheless.
         table: FloatArray = self.take(4 * height * width, "a table").view("<f4").reshape(height, width)
         return table
 
     def end(self) -> None:
-        if self.at < len(self.content):
-            raise damaged(self.path, f"{len(self.content) - self.at:,} bytes follow its tables")
+        if self.offset < len(self.content):
+            raise invalid_file(self.path, f"{len(self.content) - self.offset:,} bytes follow its tables")
 
 
 def _quantized(path: Path) -> ModelError:
     return ModelError(
-        f"{path} is a quantized model of fastText (.ftz), which cannot be read; give the .bin that it was made from"
+        f"{path} is a quantized fastText model (.ftz), which cannot be read; use the .bin that it was made from"
     )
 
 
 def _config(path: Path, settings: dict[str, Any]) -> Config:
-    """fastText's settings under posvec's names; what the file does not say is as fastText has it by default."""
+    """fastText's settings under posvec's names; settings that are not in the file get fastText's defaults."""
     subwords = settings["bucket"] > 0 and settings["maxn"] >= max(settings["minn"], 1)
     if settings["bucket"] < 0:
-        raise damaged(path, "its number of buckets is negative")
+        raise invalid_file(path, "its number of buckets is negative")
     ngrams = {"min_n": max(settings["minn"], 1), "max_n": settings["maxn"], "buckets": settings["bucket"]}
     try:
         return make_config(
@@ -222,7 +229,7 @@ def _config(path: Path, settings: dict[str, Any]) -> Config:
             **(ngrams if subwords else {}),
         )
     except ConfigError as error:
-        raise damaged(path, f"its settings cannot be ({error})") from error
+        raise invalid_file(path, f"its settings are invalid ({error})") from error
 
 
 def _model_of(vectors: WordVectors) -> Model:
@@ -234,5 +241,5 @@ def _model_of(vectors: WordVectors) -> Model:
     return Model(config, vectors.vocabulary, vectors.rows, table, output, positional)
 
 
-def _little(rows: FloatArray) -> bytes:
+def _little_endian(rows: FloatArray) -> bytes:
     return rows.astype("<f4", copy=False).tobytes()

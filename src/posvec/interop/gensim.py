@@ -1,4 +1,4 @@
-"""gensim: word vectors to and from its KeyedVectors, with subwords to and from its FastTextKeyedVectors."""
+"""gensim: conversion to and from its KeyedVectors and, with subwords, its FastTextKeyedVectors."""
 
 from __future__ import annotations
 
@@ -9,17 +9,41 @@ from numpy.typing import NDArray
 
 from posvec.config import SubwordConfig
 from posvec.errors import PosvecError
-from posvec.query.conversion import to_gensim as to_gensim
+from posvec.query.conversion import to_gensim
 from posvec.subwords import build_rows
 from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
+__all__ = ["from_gensim", "to_gensim"]
+
 
 def from_gensim(source: Any) -> WordVectors:
-    """The word vectors of gensim's KeyedVectors, FastTextKeyedVectors, Word2Vec or FastText.
+    """Convert gensim's word vectors to posvec's.
 
-    Every bucket of FastText comes along, trained or not, so that words outside the vocabulary keep their vectors.
+    Parameters
+    ----------
+    source
+        KeyedVectors, FastTextKeyedVectors, Word2Vec or FastText. All buckets of FastText are kept, trained or not, so
+        that out-of-vocabulary words keep their vectors.
+
+    Returns
+    -------
+    WordVectors
+        The vectors, with word counts if gensim has them.
+
+    Raises
+    ------
+    PosvecError
+        If the source is something else, has no words, or has keys that are not strings.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.gensim import from_gensim
+    >>> keyed = posvec.load("model").vectors.to_gensim()  # doctest: +SKIP
+    >>> from_gensim(keyed)  # doctest: +SKIP
+    <vectors of 12 words, D=16>
     """
     models = require_extra("gensim.models", "gensim")
     keyed = getattr(source, "wv", source)
@@ -39,12 +63,12 @@ def _words(keyed: Any) -> list[str]:
         raise PosvecError("these gensim vectors have no words yet; train them or add some first")
     for word in words:
         if not isinstance(word, str):
-            raise PosvecError(f"words are strings, and these gensim vectors have the key {word!r}; rename it")
+            raise PosvecError(f"words must be strings, but these gensim vectors have the key {word!r}; rename it")
     return words
 
 
 def _counts(keyed: Any) -> NDArray[np.int64] | None:
-    """How often each word occurs, where gensim knows it; with zeros it does not."""
+    """The counts of the words, if gensim has them; zeros mean that it does not."""
     counts = keyed.expandos.get("count")
     return np.asarray(counts, np.int64) if counts is not None and np.all(np.asarray(counts) > 0) else None
 

@@ -1,4 +1,4 @@
-"""scikit-learn: texts → sentence vectors, as a step of its pipelines."""
+"""scikit-learn: sentence vectors of texts, as a step of its pipelines."""
 
 from __future__ import annotations
 
@@ -21,20 +21,37 @@ try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
-    require_extra("sklearn", "sklearn")  # says what to install
+    require_extra("sklearn", "sklearn")  # raises an error that names the extra to install
     raise
 
 
 class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Sentence vectors of texts, (n, D), from a model that ``fit`` trains on them, or from a ready one.
+    """Transform texts to sentence vectors, (n, D), with a pretrained model or one trained on the texts by ``fit``.
 
-    ``model`` and ``preset`` are those of :func:`posvec.train`, and so is every setting of :mod:`posvec.config`, as a
-    parameter of its own: ``PosvecVectorizer(dim=50)``, or ``posvec__dim`` in a grid of a pipeline; what is None is the
-    preset's. ``pretrained`` is a ready model or the folder of one, for which the rest is left out. (Name the folder
-    where estimators are cloned: a model would be copied each time.)
+    A text without any word that has a vector becomes a row of zeros.
 
-    ``method`` is one of :mod:`posvec.query.sentences`: mean, positional, or sif, here without the first principal
-    component of the texts that ``fit`` saw. A text without a word that has a vector is a row of zeros.
+    Parameters
+    ----------
+    model
+        The kind of model to train: general, subword, positional or constrained.
+    preset
+        The preset of settings to train with, as in :func:`posvec.train`.
+    pretrained
+        A model, or the folder of one, to use instead of training; settings cannot be given with it. If the estimator
+        is cloned, as in a grid search, give the folder, because a model would be copied each time.
+    method
+        How to combine word vectors: mean, positional, or sif, here without the first principal component of the
+        texts passed to ``fit``; see :mod:`posvec.query.sentences`.
+    **settings
+        Every setting of :mod:`posvec.config` is a parameter: ``PosvecVectorizer(dim=50)``, or ``posvec__dim`` in the
+        grid of a pipeline. None stands for the value of the preset.
+
+    Examples
+    --------
+    >>> from posvec import PosvecVectorizer
+    >>> vectorizer = PosvecVectorizer(pretrained="model")
+    >>> vectorizer.fit_transform(["the cat sees the dog", "the house near the river"]).shape
+    (2, 16)
     """
 
     def __init__(
@@ -54,29 +71,53 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         for name in SETTINGS:
             setattr(self, name, settings.pop(name, None))
         if settings:
-            raise TypeError(f"PosvecVectorizer has no parameter {', '.join(settings)}; posvec train --help lists all")
+            raise TypeError(f"PosvecVectorizer has no parameter {', '.join(settings)}; posvec train --help lists them")
 
-    # scikit-learn reads the parameters of an estimator from here.
+    # scikit-learn reads the parameters of an estimator from this signature.
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [each for each in inspect.signature(__init__).parameters.values() if each.kind != each.VAR_KEYWORD]
         + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in SETTINGS]
     )
 
     def fit(self, X: Iterable[str], y: object = None) -> PosvecVectorizer:
-        """Train on the texts, or take the ready model."""
+        """Train a model on the texts, or load the pretrained one.
+
+        Parameters
+        ----------
+        X
+            The texts, as strings.
+        y
+            Ignored.
+
+        Returns
+        -------
+        PosvecVectorizer
+            The estimator itself, with the model as ``model_``.
+        """
         texts = _texts(X)
         if self.method not in METHODS:
-            raise ConfigError(f"there is no method {self.method!r}; choose from {', '.join(METHODS)}")
-        self.model_ = self._ready_model() or train(iter(texts), self.model, preset=self.preset, **self._settings())
+            raise ConfigError(f"unknown method {self.method!r}; choose from {', '.join(METHODS)}")
+        self.model_ = self._pretrained_model() or train(iter(texts), self.model, preset=self.preset, **self._settings())
         self._n_features_out = self.model_.config.model.dim
         self.component_: FloatArray | None = None
-        """The direction that method sif takes out, (D,)."""
+        """The direction that the method sif removes, (D,)."""
         if self.method == "sif":
             self.component_ = first_component(self.model_.sentence_vectors(texts, self.method))
         return self
 
     def transform(self, X: Iterable[str]) -> FloatArray:
-        """The vectors of the texts, (n, D)."""
+        """Return the vectors of texts.
+
+        Parameters
+        ----------
+        X
+            The texts, as strings.
+
+        Returns
+        -------
+        numpy.ndarray
+            A vector in each row, (n, D).
+        """
         check_is_fitted(self)
         vectors = self.model_.sentence_vectors(_texts(X), self.method)
         if self.component_ is not None:
@@ -94,24 +135,24 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
 
-    def _ready_model(self) -> Model | None:
+    def _pretrained_model(self) -> Model | None:
         if self.pretrained is None:
             return None
         if given := self._settings():
-            raise ConfigError(f"a pretrained model brings its own settings; leave out {', '.join(given)}")
+            raise ConfigError(f"a pretrained model has its own settings; leave out {', '.join(given)}")
         return self.pretrained if isinstance(self.pretrained, Model) else Model.load(self.pretrained)
 
 
 def _texts(given: Iterable[str]) -> list[str]:
-    """A list of strings, or what to give instead."""
+    """The texts as a list; raise CorpusError if they are not strings."""
     dimensions = getattr(given, "ndim", 1)
     if isinstance(given, str | bytes) or not isinstance(given, Iterable) or dimensions != 1:
         what = f"a {type(given).__name__}" + (f" of {dimensions} dimensions" if dimensions != 1 else "")
-        raise CorpusError(f"texts come as a list, an array or a column of strings, not as {what}; put them into a list")
+        raise CorpusError(f"texts must be a list, an array or a column of strings, not {what}; put them into a list")
     texts = list(given)
-    for place, text in enumerate(texts):
+    for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise CorpusError(f"text {place} is {text!r}, which is no string; fill in what is missing, with '' say")
+            raise CorpusError(f"text {number} is not a string but {text!r}; replace missing texts, for example by ''")
     if not texts:
         raise CorpusError("there are no texts; give at least one")
     return texts
