@@ -1,4 +1,4 @@
-"""Train the constrained positional model on the documentation inside Python and NumPy, and look at what it learnt."""
+"""Train position-aware word embeddings on the documentation of Python and NumPy, and show what the model has learned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCES = [
 
 def main() -> None:
     console = Console()
-    console.rule("posvec: a constrained positional model of the Python documentation")
+    console.rule("posvec: position-aware word embeddings of the Python documentation")
     with make_display(console) as display:
         model = posvec.train("python-docs", "constrained", preset="small", display=display)
     show_report(console, model)
@@ -52,14 +52,14 @@ def show_neighbors(console: Console, model: posvec.Model) -> None:
 
 
 def show_predictions(console: Console, model: posvec.Model) -> None:
-    console.rule("Which word fills the gap?")
+    console.rule("Predictions of masked words")
     for sentence in SENTENCES:
         words = ", ".join(each.word for each in model.predict_masked(sentence, topn=4))
         console.print(f"  {sentence.replace('[MASK]', '____'):38} {words}", highlight=False)
 
 
 def show_positions(console: Console, model: posvec.Model) -> None:
-    console.rule("How much each position matters")
+    console.rule("Importance of positions")
     for position, importance in model.position_importance().items():
         console.print(f"  {position:+3d} {'█' * round(40 * importance)} {importance:.2f}", highlight=False)
 
