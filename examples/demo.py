@@ -1,4 +1,4 @@
-"""Train position-aware word embeddings on the documentation of Python and NumPy, and show what the model has learned."""
+"""Train position-aware word embeddings on the documentation of Python and NumPy, and show what the model learned."""
 
 from __future__ import annotations
 
