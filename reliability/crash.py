@@ -1,11 +1,11 @@
-"""Kill commands of posvec at random moments, and see that nothing is lost.
+"""Kill commands of posvec at random moments and check that nothing is lost.
 
     python reliability/crash.py [--runs N] [--seed S] [ACTION...]
 
-Each run makes its inputs, kills the command in the midst (SIGKILL, its whole process group), and then asks: is every
-output absent, the old complete version or the new one? Does the command succeed when it is given again (or posvec
-resume)? Is the result that of a run which was never killed? Is every temporary file gone? Several times over, so that
-also what goes on after a crash is killed. Writes results/reliability/crash.md if all actions were run.
+Each run creates its inputs, starts the command and kills it (SIGKILL to its process group). Then every output must be
+absent, the old complete version, the new complete version, or a partial one that can be resumed. The command, given
+again, or posvec resume must succeed. The result must be that of a run that was never killed, and no temporary file may
+be left. Some runs are killed a second time, while they recover. Writes results/reliability/crash.md if all actions ran.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from actions import ACTIONS, Action, Fault, Inputs, missing, serving
+from actions import ACTIONS, Action, Fault, Inputs, missing_module, serving
 from killing import NEVER, Ended, Moment, run
 from posvec.system.atomic import TEMPORARY
 
-HERE = Path(__file__).parent
-RUNS = {"search": 30, "reproduce": 12, "lm": 6}  # at most: they take longer
-STATES = ("absent", "old", "begun", "new")
+RESULT = Path(__file__).parents[1] / "results" / "reliability" / "crash.md"
+MAX_RUNS = {"search": 30, "reproduce": 12, "lm": 6}  # of slow actions
+STATES = ("absent", "old", "partial", "new")
 
 
 @dataclass
-class Tally:
-    """What came of the runs of one action."""
+class Outcome:
+    """What the runs of one action led to."""
 
     runs: int = 0
     killed: Counter[str] = field(default_factory=Counter)
@@ -44,109 +44,117 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
 
-def crash(action: Action, runs: int, seed: int) -> Tally:
-    """Kill an action so many times."""
-    tally = Tally()
-    log = action.place.with_name("log")
-    undisturbed: dict[str, tuple[Ended, object]] = {}
+def crash(action: Action, runs: int, seed: int) -> Outcome:
+    """Run an action several times, killing each run once or twice."""
+    outcome = Outcome()
+    log = action.folder.with_name("log")
+    undisturbed: dict[str, tuple[Ended, object]] = {}  # how each variant ends, and its result, if it is not killed
     for number in range(runs):
         draw = random.Random(f"{type(action).__name__} {seed} {number}")
-        chosen = draw.random()
-        variant = _begin(action, chosen)
+        variant_seed = draw.random()
+        variant = _prepare(action, variant_seed)
         if variant not in undisturbed:
-            wanted = _after(action, run(action.command, log))  # which imports what is imported late; now it is timed
-            _begin(action, chosen)
-            undisturbed[variant] = run(action.command, log), wanted
-            _begin(action, chosen)
-        whole, wanted = undisturbed[variant]
-        tally.runs += 1
+            # The first run also imports what is imported late; only the second one is timed.
+            expected = _result(action, run(action.command, log))
+            _prepare(action, variant_seed)
+            undisturbed[variant] = run(action.command, log), expected
+            _prepare(action, variant_seed)
+        complete, expected = undisturbed[variant]
+        outcome.runs += 1
         command: Callable[[], object] = action.command
         moment = NEVER
         try:
             for _ in range(draw.choice([1, 1, 2])):
-                moment = _moment(draw, whole)
+                moment = _draw_moment(draw, complete)
                 ended = run(command, log, moment)
                 if not ended.killed and ended.code:
-                    raise Fault(f"it failed: {ended.said}")
-                tally.killed["time" if moment.operation < 0 else "operation"] += ended.killed
+                    raise Fault(f"the command failed: {ended.output}")
+                outcome.killed["time" if moment.operation < 0 else "operation"] += ended.killed
                 state = action.state()
-                tally.states[state] += 1
-                command = partial(action.go_on, state)
-            if _after(action, run(command, log)) != wanted:
+                outcome.states[state] += 1
+                command = partial(action.recover, state)
+            if _result(action, run(command, log)) != expected:
                 raise Fault("the result is not that of a run that was never killed")
-            tally.recovered += 1
+            outcome.recovered += 1
         except Exception:
-            tally.faults.append(f"run {number}, {moment}: {traceback.format_exc().strip().splitlines()[-1]}")
-            print(f"FAULT {type(action).__name__} {tally.faults[-1]}", flush=True)
-    return tally
+            outcome.faults.append(f"run {number}, {moment}: {traceback.format_exc().strip().splitlines()[-1]}")
+            print(f"FAULT {type(action).__name__} {outcome.faults[-1]}", flush=True)
+    return outcome
 
 
-def _begin(action: Action, chosen: float) -> str:
-    shutil.rmtree(action.place, ignore_errors=True)
-    action.place.mkdir()
-    return action.before(random.Random(chosen))
+def _prepare(action: Action, seed: float) -> str:
+    """Create the inputs of a run in an empty folder; the name of the variant."""
+    shutil.rmtree(action.folder, ignore_errors=True)
+    action.folder.mkdir()
+    return action.prepare(random.Random(seed))
 
 
-def _moment(draw: random.Random, whole: Ended) -> Moment:
-    """Of the time of an undisturbed run, or before one of its operations on files."""
+def _draw_moment(draw: random.Random, complete: Ended) -> Moment:
+    """A CPU time within that of an undisturbed run, or one of its file operations."""
     if draw.random() < 0.5:
-        return Moment(seconds=draw.random() * whole.seconds)
-    return Moment(operation=draw.randint(1, whole.operations))
+        return Moment(cpu_seconds=draw.random() * complete.cpu_seconds)
+    return Moment(operation=draw.randint(1, complete.operations))
 
 
-def _after(action: Action, ended: Ended) -> object:
+def _result(action: Action, ended: Ended) -> object:
     """The result of a command that was not killed."""
     if ended.code:
-        raise Fault(f"it failed: {ended.said}")
-    left = [path for path in action.place.rglob("*") if TEMPORARY.fullmatch(path.name)]
+        raise Fault(f"the command failed: {ended.output}")
+    left = [path for path in action.folder.rglob("*") if TEMPORARY.fullmatch(path.name)]
     if left:
-        raise Fault(f"{len(left)} temporary files were left, such as {left[0]}")
+        raise Fault(f"{len(left)} temporary files were left, for example {left[0]}")
     return action.result()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("actions", nargs="*", metavar="ACTION", help=", ".join(ACTIONS), default=[])
-    parser.add_argument("--runs", type=int, default=50, help="of each action (default 50; of slow ones less)")
+    parser.add_argument("--runs", type=int, default=50, help="runs of each action (default 50; fewer of slow actions)")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    unknown = set(given.actions) - set(ACTIONS)
+    options = parser.parse_args()
+    unknown = set(options.actions) - set(ACTIONS)
     if unknown:
-        parser.error(f"there is no action {', '.join(sorted(unknown))}; choose from {', '.join(ACTIONS)}")
+        parser.error(f"unknown action {', '.join(sorted(unknown))}; choose from {', '.join(ACTIONS)}")
     sys.dont_write_bytecode = True
-    os.environ["OMP_NUM_THREADS"] = "1"  # the copies are many
+    os.environ["OMP_NUM_THREADS"] = "1"  # every run is a fork, which must not have threads
     began, rows, faults = time.monotonic(), [], []
-    with tempfile.TemporaryDirectory(prefix="posvec-crash-") as folder, serving():
-        place = Path(folder) / "place"
-        os.environ["POSVEC_CACHE"] = str(place / "cache")
-        inputs = Inputs(Path(folder) / "inputs")
-        for name in given.actions or ACTIONS:
-            if absent := missing(ACTIONS[name]):
+    with tempfile.TemporaryDirectory(prefix="posvec-crash-") as temporary, serving():
+        folder = Path(temporary) / "run"
+        os.environ["POSVEC_CACHE"] = str(folder / "cache")
+        inputs = Inputs(Path(temporary) / "inputs")
+        for name in options.actions or ACTIONS:
+            if absent := missing_module(ACTIONS[name]):
                 print(f"{name}: skipped, {absent} is not installed", flush=True)
                 rows.append([name, "0", "–", "–", "–", f"skipped: no {absent}"])
                 continue
-            tally = crash(ACTIONS[name](inputs, place), min(given.runs, RUNS.get(name, given.runs)), given.seed)
-            faults += [f"- {name}, {fault}" for fault in tally.faults]
-            states = ", ".join(f"{state} {tally.states[state]}" for state in STATES if tally.states[state])
-            killed = f"{tally.killed['time']} + {tally.killed['operation']}"
-            rows.append([name, str(tally.runs), killed, states, str(tally.recovered), str(len(tally.faults))])
+            runs = min(options.runs, MAX_RUNS.get(name, options.runs))
+            outcome = crash(ACTIONS[name](inputs, folder), runs, options.seed)
+            faults += [f"- {name}, {fault}" for fault in outcome.faults]
+            states = ", ".join(f"{state} {outcome.states[state]}" for state in STATES if outcome.states[state])
+            killed = f"{outcome.killed['time']} + {outcome.killed['operation']}"
+            rows.append([name, str(outcome.runs), killed, states, str(outcome.recovered), str(len(outcome.faults))])
             print(" | ".join(rows[-1]), f"| {time.monotonic() - began:.0f} s", flush=True)
-    if not given.actions:
-        _write(rows, faults, given.runs, given.seed)
+    if not options.actions:
+        _write_report(rows, faults, options.runs, options.seed)
     sys.exit(bool(faults))
 
 
-def _write(rows: list[list[str]], faults: list[str], runs: int, seed: int) -> None:
-    head = ["action", "runs", "killed (moment + operation)", "found afterwards", "went on to the same result", "faults"]
+def _write_report(rows: list[list[str]], faults: list[str], runs: int, seed: int) -> None:
+    head = ["action", "runs", "killed (at a time + before an operation)", "state afterwards", "recovered", "faults"]
     table = "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
-    (HERE.parent / "results" / "reliability" / "crash.md").write_text(
-        f"# Commands killed at random moments\n\nMade by `python reliability/crash.py --runs {runs} --seed {seed}` on "
-        f"{time.strftime('%Y-%m-%d')}.\nInputs: a corpus of 42,000 words, models of D = 20. A moment is one of CPU "
-        "time, uniform over that of an\nundisturbed run; an operation is one on files (open to write, rename, remove, "
-        "lock, make a folder).\nSome runs are killed twice, the second time while they recover.\n\n"
-        f"{table}\n\nIn all {sum(int(row[1]) for row in rows)} runs, "
-        + (f"{len(faults)} faults:\n\n" + "\n".join(faults) + "\n" if faults else "no fault.\n")
-    )
+    total = sum(int(row[1]) for row in rows)
+    found = f"{len(faults)} faults:\n\n" + "\n".join(faults) if faults else "no fault."
+    RESULT.write_text(f"""# Commands killed at random moments
+
+Made by `python reliability/crash.py --runs {runs} --seed {seed}` on {time.strftime("%Y-%m-%d")}.
+Inputs: a corpus of 42,000 words, models with D = 20. Times are CPU times, drawn uniformly from that of an undisturbed
+run. Operations are file operations (open for writing, rename, remove, lock, create a folder). Some runs are killed
+twice, the second time while they recover. Recovered: the result was that of a run that was never killed.
+
+{table}
+
+{total} runs in total, {found}
+""")
 
 
 if __name__ == "__main__":

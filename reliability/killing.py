@@ -1,8 +1,8 @@
-"""Commands that are killed: run in a copy of this process, and ended by SIGKILL somewhere in the midst of it.
+"""Run commands in a forked process and kill it (SIGKILL) at a chosen moment.
 
-A copy, because then no time goes into starting Python and all moments are of the work itself. A moment is either one of
-CPU time, which a loaded machine does not stretch as it does that of the clock, or one before a file is opened to be
-written, renamed, removed, locked, or a folder is made: where it matters most, and where chance seldom hits.
+Forking avoids the time that Python needs to start, so all moments fall into the command itself. A moment is a CPU time,
+because wall-clock time depends on the load of the machine; or it is the moment before a file is opened for writing,
+renamed, removed or locked, or a folder is created, which is critical and rarely hit by chance.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 600.0
-"""Seconds after which a command hangs."""
-_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "fcntl.flock"}
+TIMEOUT = 600.0
+"""Seconds after which a command is considered to hang."""
+_FILE_EVENTS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "fcntl.flock"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: after so many CPU seconds, or before the file operation of this number."""
+    """When to kill a command: after some CPU time, or before its file operation of a number that counts from 1."""
 
-    seconds: float = float("inf")
+    cpu_seconds: float = float("inf")
     operation: int = -1
 
 
@@ -37,12 +37,11 @@ class Ended:
     """How a command ended."""
 
     code: int
-    """As ``subprocess`` has it: -9 if it was killed."""
-    seconds: float
-    """Of CPU time."""
+    """The exit code as in ``subprocess``: -9 if it was killed."""
+    cpu_seconds: float
     operations: int
-    """File operations, if it ended by itself."""
-    said: str
+    """The number of file operations; 0 if it was killed."""
+    output: str
 
     @property
     def killed(self) -> bool:
@@ -53,30 +52,31 @@ NEVER = Moment()
 
 
 def run(command: Callable[[], object], log: Path, moment: Moment = NEVER) -> Ended:
-    """Run a function in a copy of this process, which is killed at the moment if it has not ended by then."""
+    """Run a function in a fork of this process; kill it at the moment unless it has ended before."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if not pid:
         os.close(reading)
-        _be_killed(command, log, moment.operation, writing)
+        _run_in_child(command, log, moment.operation, writing)
     os.close(writing)
-    used, waited = 0.0, time.monotonic()
+    used, start = 0.0, time.monotonic()
     while (ended := os.waitpid(pid, os.WNOHANG))[0] == 0:
         with contextlib.suppress(OSError):
-            used = time.clock_gettime(~pid << 3 | 2)  # the CPU clock of another process, on Linux
-        if used > moment.seconds or time.monotonic() - waited > PATIENCE:
-            with contextlib.suppress(ProcessLookupError):  # before it has made its group
+            used = time.clock_gettime(~pid << 3 | 2)  # Linux: the CPU clock of another process
+        if used > moment.cpu_seconds or time.monotonic() - start > TIMEOUT:
+            with contextlib.suppress(ProcessLookupError):  # it has not created its process group yet
                 os.killpg(pid, signal.SIGKILL)
         time.sleep(0.0003)
-    if time.monotonic() - waited > PATIENCE:
-        raise TimeoutError(f"it hangs:\n{log.read_text()}")
+    if time.monotonic() - start > TIMEOUT:
+        raise TimeoutError(f"the command hangs:\n{log.read_text()}")
     operations = int(os.read(reading, 100) or 0)
     os.close(reading)
     return Ended(os.waitstatus_to_exitcode(ended[1]), used, operations, log.read_text())
 
 
-def _be_killed(command: Callable[[], object], log: Path, operation: int, writing: int) -> None:
+def _run_in_child(command: Callable[[], object], log: Path, operation: int, writing: int) -> None:
+    """Run the command in the forked process, which kills itself before the operation of that number."""
     code = 70
     try:
         os.setsid()
@@ -87,7 +87,7 @@ def _be_killed(command: Callable[[], object], log: Path, operation: int, writing
 
         def count(event: str, arguments: tuple[Any, ...]) -> None:
             nonlocal operations
-            if event in _CHANGES or (event == "open" and arguments[2] & _WRITING):
+            if event in _FILE_EVENTS or (event == "open" and arguments[2] & _WRITING):
                 operations += 1
                 if operations == operation:
                     os.killpg(0, signal.SIGKILL)
@@ -104,4 +104,4 @@ def _be_killed(command: Callable[[], object], log: Path, operation: int, writing
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)  # not sys.exit: what the parent would do at its end is not for its copy to do
+        os._exit(code)  # sys.exit would run what the parent process has registered for its own exit

@@ -1,4 +1,4 @@
-"""Inputs that fuzzing kept, because they reach what others do not: each is refused in one sentence, or read rightly."""
+"""The inputs that fuzzing kept for their coverage: posvec refuses each with one line, or reads it correctly."""
 
 import sys
 import tracemalloc
@@ -10,21 +10,36 @@ import pytest
 RELIABILITY = Path(__file__).parents[2] / "reliability"
 sys.path.insert(0, str(RELIABILITY))
 
-import targets  # noqa: E402
+from fuzz_cases import CASES, read_cases, write_cases  # noqa: E402
+from fuzz_targets import TARGETS, check_input  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def _others_are_not_traced() -> Iterator[None]:
+def _stop_tracing_memory() -> Iterator[None]:
     yield
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", targets.TARGETS)
-def test_what_fuzzing_kept_is_refused_or_read_rightly(name: str) -> None:
+@pytest.mark.parametrize("name", TARGETS)
+def test_kept_inputs_are_refused_or_read_correctly(name: str) -> None:
     if name.startswith("wiki-m"):
         pytest.importorskip("wikitextparser")
-    target = targets.TARGETS[name]
-    kept = sorted((RELIABILITY / "cases" / name).glob("*"))
-    assert kept, "fuzz it with --keep"
-    for data in [*target.seeds(), *(case.read_bytes() for case in kept)]:
-        targets.refused_or_right(target, data)
+    kept = read_cases(name)
+    assert kept, f"run reliability/fuzz.py {name} --keep"
+    for data in [*TARGETS[name].seeds(), *kept.values()]:
+        check_input(TARGETS[name], data)
+
+
+def test_all_kept_inputs_are_checked() -> None:
+    assert {path.stem for path in CASES.iterdir()} == set(TARGETS)
+    assert sum(len(read_cases(name)) for name in TARGETS) == 680  # changes with reliability/fuzz.py --keep
+
+
+def test_archives_of_inputs_have_the_same_bytes_whenever_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {name: read_cases(name) for name in TARGETS}
+    monkeypatch.setattr("fuzz_cases.CASES", tmp_path)
+    for name, cases in kept.items():
+        write_cases(name, dict(reversed(cases.items())))
+        assert (tmp_path / f"{name}.zip").read_bytes() == (CASES / f"{name}.zip").read_bytes()
