@@ -11,7 +11,7 @@ import click
 
 from posvec.cli.arguments import DURATION, displayed, json_option, result_options, show_result, sources
 from posvec.cli.flags import cluster_options, configuration, model_options, on_cluster, settings
-from posvec.config import GROUPS, SETTINGS
+from posvec.config import ALIASES, GROUPS, SETTINGS
 from posvec.system.console import make_console
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def search(
     config, given = configuration(config_file, values)
     given |= on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.tuning").search
-    options = {name: value for name, value in values.items() if name not in SETTINGS and name != "workers"}
+    options = {name: value for name, value in values.items() if name not in {*SETTINGS, *ALIASES, "workers"}}
     try:
         with displayed(quiet) as (display, _):
             result = run(
