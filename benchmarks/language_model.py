@@ -21,13 +21,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from posvec.language_model.batches import Columns
+from posvec.language_model.batches import BatchedText
 from posvec.language_model.config import LanguageModelConfig
 from posvec.language_model.data import Texts
 from posvec.language_model.lookup import Coverage
 from posvec.language_model.network import Network
 from posvec.language_model.report import LanguageModelReport
-from posvec.language_model.training import Training
+from posvec.language_model.training import LanguageModelTraining
 from reporting import RESULTS, commit, cpu
 
 DIM, BATCH, STEPS = 300, 40, 35
@@ -82,16 +82,16 @@ def recipe(words: int, ids: np.ndarray) -> Callable[[], None]:
     torch.manual_seed(1)
     model, criterion = Recipe(words), nn.NLLLoss()
     model.train()
-    columns = Columns.of(ids, BATCH, 0)
+    text = BatchedText.of(ids, BATCH, 0)
 
     def train() -> None:
         state, total = None, 0.0
-        for block in columns.blocks(STEPS, torch.device("cpu")):
+        for segment in text.segments(STEPS, torch.device("cpu")):
             model.zero_grad()
             if state is not None:
                 state = state[0].detach(), state[1].detach()
-            output, state = model(block.inputs, state)
-            loss = criterion(output, block.targets)
+            output, state = model(segment.inputs, state)
+            loss = criterion(output, segment.targets)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             for weight in model.parameters():
@@ -113,11 +113,11 @@ def posvec(words: int, ids: np.ndarray, **settings: object) -> Callable[[], None
     torch.manual_seed(1)
     table = np.random.default_rng(1).uniform(-0.1, 0.1, (words, DIM)).astype(np.float32)
     network = Network.create(config, table, counts)
-    training = Training(network, texts, described, None, torch.device("cpu"), lambda _: None)
+    training = LanguageModelTraining(network, texts, described, None, torch.device("cpu"), lambda _: None)
 
     def train() -> None:
         training.steps_done, training.state = 0, None
-        training._train_epoch()
+        training.train_epoch()
 
     return train
 

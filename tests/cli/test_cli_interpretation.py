@@ -132,7 +132,10 @@ def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, 
         (["clusters", "subword"], "a subword model has no positional vectors"),
         (["clusters", "constrained", "--count", "99"], "6 positional features cannot form 99 clusters"),
         (["clusters", "constrained", "--count", "few"], "'few' is neither a number from 1 nor auto"),
-        (["clusters", "constrained", "-o", "x.txt"], "x.txt should end in .json or .csv"),
+        (
+            ["clusters", "constrained", "-o", "x.txt"],
+            "x.txt has no known result format; use the file extension .json or .csv",
+        ),
         (
             ["clusters", "constrained", "--plot", "x.gif"],
             "x.gif has no known figure format; use the file extension .png",

@@ -237,7 +237,7 @@ def test_the_command_answers_bad_input_in_one_sentence(
         ((model, tmp_path / "none.txt"), "no such file or folder"),
         ((tmp_path / "none", questions), "none"),
         ((model, questions), "line 1: 3 fields"),
-        ((model, questions, "-o", tmp_path / "out.txt"), "should end in .json or .csv"),
+        ((model, questions, "-o", tmp_path / "out.txt"), "use the file extension .json or .csv"),
     ]:
         ended = posvec_command("evaluate", "analogy", *arguments)
         assert ended.code == 1

@@ -64,6 +64,6 @@ def test_the_extension_decides_the_format(example: Example, tmp_path: Path, name
 
 
 def test_another_extension_is_rejected_and_nothing_is_written(example: Example, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"should end in \.json or \.csv"):
+    with pytest.raises(ConfigError, match=r"no known result format; use the file extension \.json or \.csv"):
         example.write(tmp_path / "out.txt")
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,7 @@ import posvec  # noqa: E402
 from posvec import language_model  # noqa: E402
 from posvec.errors import ConfigError, CorpusError, ModelError, PosvecError, TrainingError  # noqa: E402
 from posvec.language_model import training as loop  # noqa: E402
-from posvec.language_model.batches import Columns  # noqa: E402
+from posvec.language_model.batches import BatchedText  # noqa: E402
 from posvec.language_model.config import LanguageModelConfig  # noqa: E402
 from posvec.language_model.lookup import lookup_table  # noqa: E402
 from posvec.language_model.network import Network  # noqa: E402
@@ -79,16 +79,16 @@ def test_loss_of_a_text_is_that_of_a_computation_by_hand() -> None:
     weight, bias = network.lookup.detach().double().numpy(), network.bias.detach().double().numpy()
     logits = hidden @ weight.T + bias
     probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    expected = -np.mean([np.log(probabilities[place, word]) for place, word in enumerate(text)])
-    measured = loop.evaluate(network, Columns.of(np.array(text), 1, eos=0), CPU)
+    expected = -np.mean([np.log(probabilities[index, word]) for index, word in enumerate(text)])
+    measured = loop.mean_loss(network, BatchedText.of(np.array(text), 1, eos=0), CPU)
     assert measured == pytest.approx(expected, rel=1e-6)
-    # In two columns the second begins with no memory of the first, but with its last word.
+    # The second of two columns begins without the state of the first, but with its last word as input.
     halves = [lstm_by_hand(network, [0, *text[:4]]), lstm_by_hand(network, text[4:9])]
     logits = (
         np.concatenate(halves) @ network.lookup.detach().double().numpy().T + network.bias.detach().double().numpy()
     )
     expected = -np.mean([row[word] - np.log(np.exp(row).sum()) for row, word in zip(logits, text, strict=True)])
-    assert loop.evaluate(network, Columns.of(np.array(text), 2, eos=0), CPU) == pytest.approx(expected, rel=1e-6)
+    assert loop.mean_loss(network, BatchedText.of(np.array(text), 2, eos=0), CPU) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("batch", [1, 3, 40])
@@ -98,14 +98,14 @@ def test_perplexity_of_a_uniform_model_is_the_number_of_words(batch: int) -> Non
         network.lookup.zero_()
         network.bias.zero_()
     text = np.random.default_rng(2).integers(0, 23, 101)
-    assert math.exp(loop.evaluate(network, Columns.of(text, batch, eos=0), CPU)) == pytest.approx(23, rel=1e-6)
+    assert math.exp(loop.mean_loss(network, BatchedText.of(text, batch, eos=0), CPU)) == pytest.approx(23, rel=1e-6)
 
 
 @pytest.mark.parametrize(("tokens", "batch"), [(1, 1), (7, 3), (12, 4), (5, 40), (100, 7)])
 def test_every_token_is_predicted_once_from_the_one_before(tokens: int, batch: int) -> None:
     text = np.arange(1, tokens + 1)
-    columns = Columns.of(text, batch, eos=0)
-    inputs, targets = columns.inputs.T.flatten(), columns.targets.T.flatten()
+    batched = BatchedText.of(text, batch, eos=0)
+    inputs, targets = batched.inputs.T.flatten(), batched.targets.T.flatten()
     assert targets[targets >= 0].tolist() == text.tolist()
     assert inputs[targets >= 0].tolist() == [0, *text[:-1].tolist()]
 
@@ -131,11 +131,11 @@ def test_gradients_of_trained_vectors_are_dense_and_those_of_pytorch(tie: bool, 
 
 
 @pytest.mark.parametrize("rows", [1, 64, 150])
-def test_cross_entropy_in_blocks_has_the_value_and_gradients_of_pytorchs(
+def test_cross_entropy_in_chunks_has_the_value_and_gradients_of_pytorchs(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("posvec.language_model.softmax._LOGITS", 1)  # as for very many words
-    monkeypatch.setattr("posvec.language_model.softmax._FEWEST_ROWS", 64)
+    monkeypatch.setattr("posvec.language_model.softmax._MIN_ROWS", 64)
     torch.manual_seed(1)
     inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((rows, 5), (11, 5), (11,))]
     targets = torch.randint(0, 11, (rows,))
@@ -161,7 +161,7 @@ def test_sampled_softmax_tends_to_the_full_one() -> None:
     targets[3] = -1
     full = network.loss(hidden, targets).item()
     assert network.training_loss(hidden, targets).item() == pytest.approx(full, rel=0.01)
-    # Also with few samples, but for the curvature of the logarithm.
+    # With few samples there is a bias from the curvature of the logarithm.
     weights = network.weight, network.bias
     few = [sampled_cross_entropy(hidden, *weights, targets, network.log_proposal, 200).item() for _ in range(20)]
     assert np.mean(few) == pytest.approx(full, rel=0.05)
@@ -188,7 +188,7 @@ def test_tied_weights_are_one_tensor_that_stays_as_it_is_when_frozen(lm_model: P
     assert [name for name in network.state_dict() if "lookup" in name or "output" in name] == ["lookup"]
     table, _ = lookup_table(trained.words, posvec.load(lm_model), trained.report.config)
     np.testing.assert_array_equal(network.lookup.detach().numpy(), table)
-    assert network.bias.abs().max() > 0  # what is not frozen has moved
+    assert network.bias.abs().max() > 0  # parameters that are not frozen have changed
 
 
 def test_vectors_that_are_not_frozen_are_trained_at_both_ends_and_stay_tied(lm_model: Path, lm_data: Path) -> None:
@@ -222,7 +222,7 @@ def test_words_get_vectors_from_the_vocabulary_subwords_or_at_random(lm_model: P
     table, coverage = lookup_table(words, posvec.load(lm_model), LanguageModelConfig())
     np.testing.assert_allclose(table[0], vectors.table.mean(0), rtol=1e-5)
     np.testing.assert_array_equal(table[2], vectors["karan"])
-    np.testing.assert_array_equal(table[3], vectors["karan"])  # the model knows lower case only
+    np.testing.assert_array_equal(table[3], vectors["karan"])  # the model was trained on lower-case text
     np.testing.assert_array_equal(table[4], vectors["karanka"])
     assert len({row.tobytes() for row in table[[0, 1, 5, 6]]}) == 4
     assert (coverage.vocabulary, coverage.subwords, coverage.random) == (2, 1, 3)
@@ -241,13 +241,13 @@ def test_a_random_baseline_has_the_scale_of_the_vectors_and_nothing_else(lm_mode
 # ---- training --------------------------------------------------------------------------------------------------------
 
 
-def test_a_network_learns_what_there_is_to_learn(lm_model: Path, lines: list[str], tmp_path: Path) -> None:
+def test_a_network_learns_a_predictable_text(lm_model: Path, lines: list[str], tmp_path: Path) -> None:
     for name, part in {"train": lines[:120], "valid": lines[120:140], "test": lines[140:160]}.items():
         (tmp_path / f"{name}.txt").write_text("\n".join(part) + "\n")
     settings = {"layers": 1, "batch": 4, "epochs": 4, "lr": 10.0, "dropout": 0.0, "freeze": False}
     report = language_model.train(lm_model, tmp_path, **{**SMALL, **settings}).report
     assert len(report.epochs) == 4
-    # Every other word follows from the one before, so half of the tokens can be known: sqrt(31) would be perfect.
+    # Every other word follows from the previous word, so half of the tokens are predictable: sqrt(31) would be perfect.
     assert report.test_perplexity is not None
     assert report.test_perplexity < report.words / 2
 
@@ -263,7 +263,7 @@ def test_the_learning_rate_falls_when_the_validation_loss_does_not(lm_model: Pat
 
 
 def test_the_test_figure_is_that_of_the_best_epoch(lm_model: Path, lm_data: Path) -> None:
-    # At a learning rate that often does harm the last epoch is seldom the best: some seed of ten shows it.
+    # With a learning rate that is too high, the last epoch is seldom the best: some of ten seeds shows it.
     settings = {**SMALL, "lr": 200.0, "lr_divisor": 1.0}
     runs = (language_model.train(lm_model, lm_data, **{**settings, "epochs": 4, "seed": seed}) for seed in range(10))
     trained = next(run for run in runs if run.report.best_epoch < 4)
@@ -273,7 +273,7 @@ def test_the_test_figure_is_that_of_the_best_epoch(lm_model: Path, lm_data: Path
     assert trained.report.test_loss == alone.report.test_loss
 
 
-def test_values_that_overflow_are_told(lm_model: Path, lm_data: Path) -> None:
+def test_overflow_raises_an_error(lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(TrainingError, match="lower lr"):
         language_model.train(lm_model, lm_data, **SMALL, lr=1e38, clip=1e38, freeze=False)
 
@@ -328,7 +328,7 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
     with pytest.raises(KeyboardInterrupt):
         language_model.train(lm_model, lm_data, tmp_path / "parts", **settings, display=Interrupter(**moment))
     assert load_saved(tmp_path / "parts").progress is not None
-    torch.rand(5)  # what others draw meanwhile does not matter
+    torch.rand(5)  # other draws in between do not matter
     parts = language_model.resume(tmp_path / "parts")
     assert parts.report.test_loss == whole.report.test_loss
     for one, other in zip(parts.report.epochs, whole.report.epochs, strict=True):
@@ -348,9 +348,9 @@ def test_training_leaves_the_global_generator_alone(lm_model: Path, lm_data: Pat
 def test_only_the_same_texts_and_unfinished_runs_can_be_resumed(
     lm_model: Path, lm_data: Path, run: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match="is over"):
+    with pytest.raises(ModelError, match=r"training of .* is complete"):
         language_model.resume(run)
-    with pytest.raises(ModelError, match="model of words, not a language model"):
+    with pytest.raises(ModelError, match="model of word vectors, not a language model"):
         language_model.resume(lm_model)
     with pytest.raises(KeyboardInterrupt):
         language_model.train(lm_model, lm_data, tmp_path / "run", **SMALL, display=Stopper())
@@ -363,7 +363,7 @@ def test_only_the_same_texts_and_unfinished_runs_can_be_resumed(
 
 
 class Stopper:
-    """A display that fails after the first epoch was saved: what a crash leaves."""
+    """A display that fails after the first epoch was saved, like a crash."""
 
     def __init__(self) -> None:
         self.epochs = 0
@@ -383,10 +383,12 @@ def test_a_saved_run_has_no_pickle_and_is_not_overwritten(lm_model: Path, lm_dat
     from safetensors.numpy import load_file
 
     weights = load_file(next(run.glob("*.safetensors")))
-    assert not [name for name in weights if name.startswith("best.")]  # training is over: the best are the weights
+    assert not [
+        name for name in weights if name.startswith("best.")
+    ]  # training is complete, so the weights are the best ones
 
 
-def test_a_run_whose_weights_do_not_fit_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_run_whose_weights_do_not_fit_is_rejected(run: Path, tmp_path: Path) -> None:
     import shutil
 
     broken = shutil.copytree(run, tmp_path / "broken")
@@ -408,11 +410,11 @@ def test_a_score_agrees_with_the_loss_of_the_same_line(run: Path) -> None:
     assert score.words == ("karan", "lotek", "mimol", "<eos>")
     ids = np.array([loaded.words.index(word) for word in score.words])
     eos = loaded.words.index("<eos>")
-    loss = loop.evaluate(loaded.network, Columns.of(ids, 1, eos), CPU)
+    loss = loop.mean_loss(loaded.network, BatchedText.of(ids, 1, eos), CPU)
     assert math.log(score.perplexity) == pytest.approx(loss, rel=1e-5)
 
 
-def test_unknown_words_are_scored_as_unk_or_refused(run: Path, lm_model: Path, lm_data: Path) -> None:
+def test_unknown_words_are_scored_as_unk_or_rejected(run: Path, lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(PosvecError, match="does not know zebra"):
         language_model.load(run).score("karan zebra")
     cut = language_model.train(lm_model, lm_data, **{**SMALL, "epochs": 1}, max_words=20)
@@ -421,7 +423,7 @@ def test_unknown_words_are_scored_as_unk_or_refused(run: Path, lm_model: Path, l
     assert "<unk>" not in cut.generate("", words=200, temperature=3.0)
 
 
-def test_generation_goes_on_from_the_prompt_and_is_the_same_for_a_seed(run: Path) -> None:
+def test_generation_continues_the_prompt_and_is_the_same_for_a_seed(run: Path) -> None:
     loaded = language_model.load(run)
     text = loaded.generate("karan lotek", words=12, seed=3)
     assert text.startswith("karan lotek")
@@ -462,11 +464,11 @@ def test_defaults_are_the_papers() -> None:
         ({"precision": "float64"}, "one of float32, bfloat16"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_with_the_remedy(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_rejected_with_a_remedy(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         LanguageModelConfig().replace(**settings)
 
 
-def test_a_device_that_is_not_there_is_named(lm_model: Path, lm_data: Path) -> None:
+def test_an_unavailable_device_is_named(lm_model: Path, lm_data: Path) -> None:
     with pytest.raises(ConfigError, match="no device 'nonsense' here"):
         language_model.train(lm_model, lm_data, **SMALL, device="nonsense")

@@ -1,4 +1,4 @@
-"""posvec lm, comparisons and figures, and vectors together with a transformer."""
+"""posvec lm, comparisons and figures, and features of transformers."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_flags_are_the_settings(posvec_command: Command, lm_model: Path, lm_data
 def test_bad_input_is_one_sentence(
     arguments: list[str], message: str, posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
-    places = {"MODEL": lm_model, "DATA": lm_data, "RUN": tmp_path / "run"}
-    ended = posvec_command("lm", *(places.get(each, each) for each in arguments))
+    paths = {"MODEL": lm_model, "DATA": lm_data, "RUN": tmp_path / "run"}
+    ended = posvec_command("lm", *(paths.get(each, each) for each in arguments))
     assert ended.code == 1
     assert message in ended.err
     assert ended.err.count("\n") == 1
@@ -97,7 +97,7 @@ def test_training_that_diverged_says_so_and_saves_nothing(
     assert not (tmp_path / "run").exists()
 
 
-def test_ctrl_c_saves_and_resume_goes_on(
+def test_ctrl_c_saves_and_resume_continues(
     posvec_command: Command, posvec_process: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
@@ -173,7 +173,7 @@ def test_compare_prints_and_refuses_files_that_it_cannot_write(
     for flag in ("--output", "--curves", "--plot"):
         ended = posvec_command("lm", "compare", *runs, flag, tmp_path / "file.docx")
         assert ended.code == 1
-        assert "file.docx should end in" in ended.err
+        assert "file.docx has no known" in ended.err
     assert not list(tmp_path.iterdir())
 
 
@@ -200,7 +200,7 @@ def test_runs_of_one_name_that_are_not_seeds_of_one_another_are_not_compared(
         language_model.compare([runs[0], runs[0].parent / "." / runs[0].name])
 
 
-# ---- together with a transformer -------------------------------------------------------------------------------------
+# ---- features of a transformer ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def gpt2(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def save_transformer(folder: Path, lines: list[str], make: Callable[[int], Any]) -> Path:
-    """A tiny one of random weights, with a tokenizer that splits words into pieces."""
+    """Save a tiny transformer with random weights and a tokenizer that splits words."""
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -239,11 +239,11 @@ def test_vectors_are_trained_together_with_a_transformer(
     flags = ["--transformer", gpt2, "--transformer-features", features, *FLAGS]
     ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, *flags)
     assert ended.code == 0, ended.err
-    assert "Loading" not in ended.err  # the bars of other libraries
+    assert "Loading" not in ended.err  # progress bars of other libraries are hidden
     loaded = language_model.load(run)
     assert loaded.network.lstm.input_size == 16 + 8
     assert loaded.network.weight is loaded.network.lookup
-    # A line read at once and word by word: the features of a word are the same, whatever follows.
+    # The features of a word do not depend on what follows, so a line can be read at once or word by word.
     score = loaded.score("karan lotek mimol")
     assert loaded.score("karan lotek").log_probabilities[:2] == pytest.approx(score.log_probabilities[:2], rel=1e-4)
     eos, karan, lotek = (loaded.words.index(word) for word in ("<eos>", "karan", "lotek"))
@@ -253,7 +253,7 @@ def test_vectors_are_trained_together_with_a_transformer(
     assert loaded.generate("karan", words=3).startswith("karan")
 
 
-def test_hidden_states_are_those_of_the_last_piece_in_its_line(gpt2: Path) -> None:
+def test_hidden_states_are_those_of_the_last_token_of_a_word_in_its_line(gpt2: Path) -> None:
     import transformers
 
     from posvec.language_model.transformer import open_features
@@ -271,11 +271,11 @@ def test_hidden_states_are_those_of_the_last_piece_in_its_line(gpt2: Path) -> No
     np.testing.assert_allclose(found[0], states[0], atol=1e-5)
     np.testing.assert_allclose(found[1], states[len(pieces[0])], atol=1e-5)
     np.testing.assert_allclose(found[2], states[-1], atol=1e-5)
-    np.testing.assert_allclose(found[3], states[0], atol=1e-5)  # a line does not see the one before
+    np.testing.assert_allclose(found[3], states[0], atol=1e-5)  # a line does not depend on the previous line
     assert (np.abs(found).sum(1) > 0).all()
 
 
-def test_a_transformer_that_sees_what_is_to_come_is_refused(
+def test_a_transformer_that_is_not_causal_is_rejected(
     lines: list[str], lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     transformers = pytest.importorskip("transformers")
@@ -284,23 +284,24 @@ def test_a_transformer_that_sees_what_is_to_come_is_refused(
     bert = save_transformer(
         tmp_path / "bert", lines, lambda size: transformers.BertModel(transformers.BertConfig(vocab_size=size, **small))
     )
-    with pytest.raises(ModelError, match="depend on words to come"):
+    with pytest.raises(ModelError, match="depend on following words"):
         language_model.train(lm_model, lm_data, **SMALL, transformer=bert)
     trained = language_model.train(lm_model, lm_data, **SMALL, transformer=bert, transformer_features="embeddings")
     assert trained.report.test_perplexity is not None
 
 
 @pytest.mark.parametrize(
-    ("folder", "message"), [("nothing", "there is no folder {} with a transformer"), ("", "{} holds no transformer")]
+    ("folder", "message"),
+    [("nothing", "there is no folder {} with a transformer"), ("", "cannot load a transformer and tokenizer from {}")],
 )
-def test_a_folder_without_a_transformer_is_refused(
+def test_a_folder_without_a_transformer_is_rejected(
     folder: str, message: str, posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("transformers")
-    place, run = tmp_path / folder, tmp_path / "run"
-    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, "--transformer", place, *FLAGS)
+    transformer, run = tmp_path / folder, tmp_path / "run"
+    ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", run, "--transformer", transformer, *FLAGS)
     assert ended.code == 1
-    assert message.format(place) in ended.err
+    assert message.format(transformer) in ended.err
     assert ended.err.count("\n") == 1
     assert not run.exists()
 

@@ -87,7 +87,7 @@ def test_all_six_languages_of_botha_and_blunsom_are_found(
     for path in (botha_and_blunsom, archive):
         texts = read(path, language)
         for part in PARTS:
-            # Their lines end in </s> already: one end is enough.
+            # Their lines already end in </s>, so there is no second end.
             assert spelled(texts, part) == [language, part, "<eos>"]
 
 
@@ -139,13 +139,13 @@ def test_missing_parts_are_named(names: tuple[str, str, str], message: str, tmp_
         read(write(tmp_path, names))
 
 
-def test_what_is_no_folder_no_archive_and_no_utf8_is_refused(tmp_path: Path) -> None:
+def test_invalid_paths_languages_and_texts_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such file"):
         read(tmp_path / "none")
     (tmp_path / "file").write_text("text")
     with pytest.raises(CorpusError, match="neither a folder nor a tar archive"):
         read(tmp_path / "file")
-    with pytest.raises(CorpusError, match="named by its code"):
+    with pytest.raises(CorpusError, match="language must be a code, for example de"):
         read(tmp_path, "*")
     write(tmp_path, ("train.txt", "valid.txt", "test.txt"))
     (tmp_path / "valid.txt").write_bytes(b"good\n\xff\n")
@@ -156,7 +156,7 @@ def test_what_is_no_folder_no_archive_and_no_utf8_is_refused(tmp_path: Path) -> 
         read(tmp_path)
 
 
-def test_an_archive_cut_short_is_refused(archive: Path) -> None:
+def test_a_truncated_archive_is_rejected(archive: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:-40])
     with pytest.raises(CorpusError, match=r"icml14-data\.tar\.bz2"):
         read(archive, "de")
@@ -181,7 +181,7 @@ def test_the_rarest_words_become_unk(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.lists(st.text("abč", min_size=1, max_size=3), max_size=4), min_size=1, max_size=6))
-def test_numbers_spell_the_text(lines: list[list[str]]) -> None:
+def test_token_ids_spell_the_text(lines: list[list[str]]) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:

@@ -17,7 +17,7 @@ from posvec.evaluation.clusters import find
 from posvec.evaluation.context_words import top
 from posvec.evaluation.masked import explain
 from posvec.evaluation.positions import importance
-from posvec.language_model import Comparison, LanguageModelConfig, LanguageModelReport
+from posvec.language_model import LanguageModelConfig, LanguageModelReport, PerplexityComparison
 from posvec.language_model.lookup import Coverage
 from posvec.language_model.report import Epoch
 from posvec.storage.records import EpochReport, TrainingReport
@@ -51,7 +51,7 @@ def language_models():
     config, coverage = LanguageModelConfig(), Coverage(1, 0, 0)
     empty = LanguageModelReport("", "", "", None, None, 1, (1, 1, 1), "", coverage, config)
     losses = {"constrained": ((5.0, 4.0, 3.5), (4.8, 4.1, 3.6)), "a name as long as some folders have": ((5.5, 4.5),)}
-    return Comparison(
+    return PerplexityComparison(
         tuple(
             empty.replace(name=name, epochs=tuple(Epoch(0.0, loss, 20.0, 1.0) for loss in run))
             for name, runs in losses.items()

@@ -167,7 +167,7 @@ def compare(
     if curves:
         check_output_file(curves, overwrite)
 
-    def measure() -> language_model.Comparison:
+    def measure() -> language_model.PerplexityComparison:
         comparison = language_model.compare(runs)
         if curves:
             comparison.curves().write(curves)

@@ -1,1 +1,30 @@
-"""Measures of a model: each module has one function that takes a model and returns a frozen result."""
+"""Evaluation: every module measures one aspect of a model and returns an immutable result that renders as a table.
+
+Quality on test sets: :mod:`.analogy`, :mod:`.similarity`, :mod:`.classification`; several models side by side:
+:mod:`.compare`; before and after compression: :mod:`.compression`.
+
+Interpretation of a model: :mod:`.masked` (predictions and explanations), :mod:`.positions`, :mod:`.clusters`,
+:mod:`.context_words`, :mod:`.examples`, :mod:`.neighborhood`.
+
+Formats and shared parts: :mod:`.questions` and :mod:`.lines` (test sets), :mod:`.lookup` (words of test sets),
+:mod:`.documents` (texts), :mod:`.bootstrap` (confidence intervals), :mod:`.results` (results and tables).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "analogy",
+    "classification",
+    "clusters",
+    "compare",
+    "compression",
+    "context_words",
+    "examples",
+    "language_model",
+    "masked",
+    "neighborhood",
+    "positions",
+    "questions",
+    "results",
+    "similarity",
+]

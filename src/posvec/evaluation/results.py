@@ -107,7 +107,7 @@ class Result:
 def check_extension(path: Path) -> None:
     """Raise unless a result can be written to a file of this name."""
     if path.suffix not in (".json", ".csv"):
-        raise ConfigError(f"{path} should end in .json or .csv")
+        raise ConfigError(f"{path} has no known result format; use the file extension .json or .csv")
 
 
 def rich_table(table: Table) -> Any:

@@ -1,4 +1,4 @@
-"""Several language models side by side: test perplexities, and validation perplexities by epoch."""
+"""Comparison of language models: test perplexities, and validation perplexities by epoch."""
 
 from __future__ import annotations
 
@@ -15,40 +15,56 @@ from posvec.language_model.storage import load_report
 
 
 @dataclass(frozen=True)
-class Curves(Result):
-    """Mean validation perplexity by epoch, of each name."""
+class PerplexityCurves(Result):
+    """The mean validation perplexity of the runs of each name, by epoch.
+
+    Attributes
+    ----------
+    names
+        The names of the runs.
+    perplexities
+        For each epoch, the mean perplexity of each name; None after the last epoch of its runs.
+    """
 
     names: tuple[str, ...]
     perplexities: tuple[tuple[float | None, ...], ...]
-    """By epoch, then name."""
 
     def tables(self) -> list[Table]:
+        """Return one table with a row for each epoch."""
         rows = [(number, *row) for number, row in enumerate(self.perplexities, 1)]
         return [Table("validation perplexity", ("epoch", *self.names), rows, ".2f")]
 
 
 @dataclass(frozen=True)
-class Comparison(Result):
-    """Runs of the same texts; those of one name, which differ in their seeds, are summed up by mean and deviation."""
+class PerplexityComparison(Result):
+    """Training runs on the same texts; runs of one name differ only in their seeds and are averaged.
+
+    Attributes
+    ----------
+    runs
+        The reports of all runs.
+    """
 
     runs: tuple[LanguageModelReport, ...]
 
     def groups(self) -> dict[str, list[LanguageModelReport]]:
-        """Runs by name, the lowest test perplexity first; names whose training is not over come last."""
+        """Return the runs by name, the lowest mean test perplexity first and unfinished runs last."""
         groups: dict[str, list[LanguageModelReport]] = {}
         for run in self.runs:
             groups.setdefault(run.name, []).append(run)
         return dict(sorted(groups.items(), key=lambda item: (_mean(_tested(item[1])) or float("inf"), item[0])))
 
     def validation(self) -> dict[str, list[list[float]]]:
-        """Validation perplexities of each name, by epoch and then by run."""
+        """Return the validation perplexities of each name: for each epoch, those of all runs that reached it."""
         return {name: _by_epoch(runs) for name, runs in self.groups().items()}
 
-    def curves(self) -> Curves:
+    def curves(self) -> PerplexityCurves:
+        """Return the mean validation perplexities by epoch."""
         columns = [map(statistics.fmean, by_epoch) for by_epoch in self.validation().values()]
-        return Curves(tuple(self.groups()), tuple(itertools.zip_longest(*columns)))
+        return PerplexityCurves(tuple(self.groups()), tuple(itertools.zip_longest(*columns)))
 
     def tables(self) -> list[Table]:
+        """Return the mean perplexities of each name and their standard deviation, then the curves."""
         rows = [
             (
                 name,
@@ -63,24 +79,50 @@ class Comparison(Result):
         return [Table("", columns, rows, ".2f"), *self.curves().tables()]
 
 
-def compare(paths: Sequence[str | Path]) -> Comparison:
-    """The saved runs at ``paths``, which must be of the same texts, and those of one name alike but for their seeds."""
+def compare(paths: Sequence[str | Path]) -> PerplexityComparison:
+    """Compare saved language models by their perplexities.
+
+    Parameters
+    ----------
+    paths
+        The folders of language models that were trained on the same texts. Runs of one name may differ only in their
+        seeds.
+
+    Returns
+    -------
+    PerplexityComparison
+        The perplexities, averaged over the runs of each name.
+
+    Raises
+    ------
+    ConfigError
+        If the runs cannot be compared.
+
+    Examples
+    --------
+    >>> from posvec import language_model
+    >>> result = language_model.compare(["run", "other-run"])  # doctest: +SKIP
+    >>> result.write("perplexities.csv")  # doctest: +SKIP
+    """
     runs = tuple(load_report(path) for path in paths)
     if not runs:
         raise ConfigError("there is nothing to compare; name at least one language model")
     for path, run in zip(paths, runs, strict=True):
         if not run.epochs:
-            raise ConfigError(f"{path} has not ended an epoch yet; go on with posvec lm resume {path}")
+            raise ConfigError(f"{path} has no complete epoch yet; continue its training with posvec lm resume {path}")
         if run.digest != runs[0].digest:
-            raise ConfigError(f"{path} and {paths[0]} are of different texts, so their perplexities cannot be compared")
+            raise ConfigError(
+                f"{path} and {paths[0]} were trained on different texts, so their perplexities cannot be compared; "
+                "compare runs on the same texts"
+            )
     for number, (path, run) in enumerate(zip(paths, runs, strict=True)):
         for earlier, other in zip(paths[:number], runs[:number], strict=True):
             _check_seeds(path, run, earlier, other)
-    return Comparison(runs)
+    return PerplexityComparison(runs)
 
 
 def _check_seeds(path: str | Path, run: LanguageModelReport, earlier: str | Path, other: LanguageModelReport) -> None:
-    """Raises if runs of one name are not seeds of one another, and their mean would mean nothing."""
+    """Raise if two runs of one name differ in more than their seeds, because their mean would be meaningless."""
     if run.name != other.name:
         return
     if Path(path).resolve() == Path(earlier).resolve():
@@ -96,7 +138,6 @@ def _check_seeds(path: str | Path, run: LanguageModelReport, earlier: str | Path
 
 
 def _by_epoch(runs: Sequence[LanguageModelReport]) -> list[list[float]]:
-    """Of those runs that got so far."""
     longest = max(len(run.epochs) for run in runs)
     return [[run.epochs[n].validation_perplexity for run in runs if n < len(run.epochs)] for n in range(longest)]
 

@@ -16,30 +16,38 @@ from posvec.vectors import WordVectors
 
 @dataclass(frozen=True)
 class Coverage:
-    """Where the vectors of the words came from."""
+    """The sources of the vectors in a lookup table.
+
+    Attributes
+    ----------
+    vocabulary
+        The number of words with a vector in the model's vocabulary.
+    subwords
+        The number of words whose vectors are composed of n-grams.
+    random
+        The number of words with random vectors: words for which the model has no vector, or all words of a random
+        baseline.
+    """
 
     vocabulary: int
-    """From the model's vocabulary."""
     subwords: int
-    """Made of n-grams."""
     random: int
-    """Drawn at random, as the model knows nothing of the word; of a random baseline all."""
 
 
 def lookup_table(
     words: Sequence[str], model: Model | WordVectors, config: LanguageModelConfig
 ) -> tuple[FloatArray, Coverage]:
-    """A vector for each word; <eos> gets the mean vector.
+    """Return a vector for each word, and where the vectors come from.
 
-    A model of lower-case words is asked for words in lower case. A word that not even n-grams give a vector gets one of
-    its own at random, and so does <unk>: a mean vector for all of them would make commas, full stops and <eos> one
-    word to a network whose output weights are tied to it. (gensim too has random vectors for such words: those of
-    buckets that no word of its vocabulary uses.)
+    Words are looked up in lower case if the model was trained on lower-case text. <eos> gets the mean vector. A word
+    without a vector, not even one composed of n-grams, gets a random vector, and so does <unk>. With the mean vector
+    for all of them, commas, full stops and <eos> would be the same word to a network whose output weights are tied.
+    (gensim also has random vectors for such words: those of buckets that no word of its vocabulary uses.)
     """
     vectors = model.vectors if isinstance(model, Model) else model
     lowercase = isinstance(model, Model) and model.config.text.tokenizer == "word"
     mean, deviation = vectors.table.mean(0), vectors.table.std(0)
-    draw = np.random.default_rng(config.seed)
+    random = np.random.default_rng(config.seed)
     table = np.empty((len(words), len(mean)), np.float32)
     known = subwords = 0
     for row, word in enumerate(words):
@@ -53,5 +61,5 @@ def lookup_table(
             table[row] = vectors[form]
             subwords += 1
         else:
-            table[row] = draw.normal(mean, deviation)
+            table[row] = random.normal(mean, deviation)
     return table, Coverage(known, subwords, len(words) - known - subwords - (EOS in words))

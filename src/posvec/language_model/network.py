@@ -1,6 +1,6 @@
-"""The network: vectors -> dropout -> LSTM layers -> dropout -> linear, tied to the vectors -> softmax.
+"""The network: vectors -> dropout -> LSTM layers -> dropout -> linear layer, tied to the vectors -> softmax.
 
-Tied weights are one tensor, ``lookup``, that is used twice; when frozen it is left out of what is trained.
+Tied weights are one tensor, ``lookup``, that is used twice. If it is frozen, it is not trained.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from posvec.errors import ConfigError
 from posvec.language_model.config import LanguageModelConfig
 from posvec.language_model.softmax import cross_entropy, log_probabilities, sampled_cross_entropy
 
-State = tuple[Tensor, Tensor]
+LSTMState = tuple[Tensor, Tensor]
+"""The hidden state and the cell state of all layers."""
 
 
 class Network(nn.Module):
-    """Of ``words`` words with vectors of ``dim`` features; ``extra`` features can stand beside each input vector."""
+    """A network for ``words`` words, with vectors of ``dim`` features and ``extra`` features for each input token."""
 
     log_proposal: Tensor
 
@@ -31,7 +32,7 @@ class Network(nn.Module):
             )
         self.config = config
         self.lookup = nn.Parameter(torch.zeros(words, dim), requires_grad=not config.freeze)
-        # The few rows that were read are added to the gradient of tied weights, which the output layer fills.
+        # With tied weights the output layer produces a dense gradient; the lookup then adds to a few of its rows.
         self._sparse = config.tie and config.softmax == "full"
         self.dropout = nn.Dropout(config.dropout)
         between = config.dropout if config.layers > 1 else 0.0
@@ -50,24 +51,26 @@ class Network(nn.Module):
     def create(
         config: LanguageModelConfig, table: NDArray[np.float32], counts: NDArray[np.int64], extra: int = 0
     ) -> Network:
-        """A network to be trained: its vectors are given, everything else is drawn at random."""
+        """Make a network to train, with the given vectors and random initial values of all other parameters."""
         words, dim = table.shape
         network = Network(config, words, dim, extra)
         with torch.no_grad():
             network.lookup.copy_(torch.from_numpy(table))
             if config.softmax == "sampled":
-                # Flattened as the negatives of word2vec are; one more, so that words of the test text are drawn too.
+                # The exponent is that of word2vec's negative sampling. Adding 1 includes words of the test text.
                 weights = torch.from_numpy(counts + 1.0) ** 0.75
                 network.log_proposal.copy_(torch.log(weights / weights.sum()))
         return network
 
     @property
     def weight(self) -> Tensor:
-        """W of the output layer."""
+        """The weight matrix of the output layer."""
         return self.lookup if self.config.tie else self.output
 
-    def forward(self, ids: Tensor, extra: Tensor | None = None, state: State | None = None) -> tuple[Tensor, State]:
-        """Hidden states as the output layer takes them, (steps * batch, D), of ids (steps, batch)."""
+    def forward(
+        self, ids: Tensor, extra: Tensor | None = None, state: LSTMState | None = None
+    ) -> tuple[Tensor, LSTMState]:
+        """Map token ids, (steps, batch), to the inputs of the output layer, (steps * batch, D), and the next state."""
         inputs = nn.functional.embedding(ids, self.lookup, sparse=self._sparse)
         if extra is not None:
             inputs = torch.cat([inputs, extra.to(inputs.dtype)], 2)
@@ -77,7 +80,7 @@ class Network(nn.Module):
         return hidden.bfloat16() if self.config.precision == "bfloat16" else hidden, state
 
     def training_loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Mean loss of the targets that count, by the softmax of the configuration."""
+        """The mean loss of the targets that are not ignored, with the configured softmax."""
         if self.config.softmax == "sampled":
             return sampled_cross_entropy(
                 hidden, self.weight, self.bias, targets, self.log_proposal, self.config.samples
@@ -85,7 +88,7 @@ class Network(nn.Module):
         return self.loss(hidden, targets)
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Mean negative log-likelihood of the targets that count."""
+        """The mean negative log-likelihood of the targets that are not ignored."""
         if self.config.softmax == "adaptive":
             counted = targets >= 0
             loss: Tensor = self.adaptive(hidden[counted].float(), targets[counted]).loss
@@ -93,14 +96,17 @@ class Network(nn.Module):
         return cross_entropy(hidden, self.weight, self.bias, targets)
 
     def log_probabilities(self, hidden: Tensor) -> Tensor:
+        """The log-probabilities of all words, (N, words)."""
         if self.config.softmax == "adaptive":
             return self.adaptive.log_prob(hidden.float())
         return log_probabilities(hidden, self.weight, self.bias)
 
 
 def _cutoffs(words: int) -> list[int]:
-    """Where classes of rarer words begin."""
+    """The indices at which the classes of rarer words begin."""
     cutoffs = sorted({words // 10, words // 3} - {0})
     if not cutoffs:
-        raise ConfigError(f"an adaptive softmax is for many words, and here are {words}; leave out softmax (--softmax)")
+        raise ConfigError(
+            f"an adaptive softmax needs at least 3 words, and the texts have {words}; leave out softmax (--softmax)"
+        )
     return cutoffs

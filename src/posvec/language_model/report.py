@@ -1,4 +1,4 @@
-"""What the training of a language model came to."""
+"""Reports of the training of language models."""
 
 from __future__ import annotations
 
@@ -14,13 +14,23 @@ from posvec.language_model.lookup import Coverage
 
 
 def perplexity(loss: float) -> float:
-    """exp of the mean negative log-likelihood; infinite where it is too large."""
+    """Return exp of the mean negative log-likelihood, or infinity if that overflows."""
     return math.exp(loss) if loss < 700 else math.inf
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the training text; losses are means per token."""
+    """One pass over the training text.
+
+    Attributes
+    ----------
+    loss, validation_loss
+        The mean negative log-likelihoods per token of the training text and of the validation text.
+    lr
+        The learning rate.
+    seconds
+        The time spent on training.
+    """
 
     loss: float
     validation_loss: float
@@ -29,61 +39,84 @@ class Epoch:
 
     @property
     def validation_perplexity(self) -> float:
+        """The perplexity of the validation text."""
         return perplexity(self.validation_loss)
 
 
 @dataclass(frozen=True)
 class LanguageModelReport(Result):
-    """Validation perplexity per epoch, and the test perplexity of the weights of the best epoch."""
+    """The perplexities of a language model and what it was trained on.
+
+    Attributes
+    ----------
+    name
+        The name of the vectors. Comparisons average the runs of one name, which differ only in their seeds.
+    model
+        The path of the model with the vectors, or an empty string.
+    data, language, transformer
+        The paths of the texts and of the transformer, and the language of the texts.
+    words
+        The number of distinct words in the texts.
+    tokens
+        The numbers of tokens in the training, validation and test texts.
+    digest
+        The digest of the texts. Only perplexities of the same texts can be compared.
+    coverage
+        The sources of the word vectors.
+    config
+        The settings.
+    epochs
+        The losses of each epoch.
+    test_loss
+        The loss on the test text with the weights of the best epoch; None until training is complete.
+    """
 
     name: str
-    """Whose vectors these are: runs of one name are compared as one, over their seeds."""
     model: str
     data: str
     language: str | None
     transformer: str | None
     words: int
     tokens: tuple[int, int, int]
-    """Of the training, validation and test texts."""
     digest: str
-    """Of these texts: perplexities of different texts say nothing about each other."""
     coverage: Coverage
     config: LanguageModelConfig
     epochs: tuple[Epoch, ...] = ()
     test_loss: float | None = None
-    """None while training is not over."""
 
     @property
     def best_epoch(self) -> int:
-        """Its number, from 1; 0 before the first has ended."""
+        """The number of the epoch with the lowest validation loss, from 1; 0 before the end of the first epoch."""
         losses = [epoch.validation_loss for epoch in self.epochs]
         return 1 + losses.index(min(losses)) if losses else 0
 
     @property
     def validation_perplexity(self) -> float | None:
+        """The perplexity of the validation text after the best epoch."""
         return self.epochs[self.best_epoch - 1].validation_perplexity if self.epochs else None
 
     @property
     def test_perplexity(self) -> float | None:
+        """The perplexity of the test text with the weights of the best epoch; None until training is complete."""
         return None if self.test_loss is None else perplexity(self.test_loss)
 
     def tables(self) -> list[Table]:
-        found = self.coverage
+        """Return the perplexities by epoch, and a summary."""
         train, valid, test = self.tokens
         summary = [
             ("vectors", self.name),
             *([("transformer", self.transformer)] if self.transformer else []),
             ("words", self.words),
-            ("with a vector of the model", found.vocabulary),
-            ("with one made of subwords", found.subwords),
-            ("with one drawn at random", found.random),
+            ("words in the model's vocabulary", self.coverage.vocabulary),
+            ("words composed of subwords", self.coverage.subwords),
+            ("words with random vectors", self.coverage.random),
             ("training tokens", train),
             ("validation tokens", valid),
             ("test tokens", test),
             ("best epoch", self.best_epoch),
             ("validation perplexity", self.validation_perplexity),
             ("test perplexity", self.test_perplexity),
-        ]  # fmt: skip
+        ]
         rows = [
             (number, perplexity(epoch.loss), epoch.validation_perplexity, epoch.lr, epoch.seconds)
             for number, epoch in enumerate(self.epochs, 1)
@@ -93,6 +126,7 @@ class LanguageModelReport(Result):
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> LanguageModelReport:
+        """Read what :meth:`to_dict` wrote."""
         train, valid, test = values["tokens"]
         return LanguageModelReport(
             **{
@@ -105,4 +139,5 @@ class LanguageModelReport(Result):
         )
 
     def replace(self, **values: Any) -> LanguageModelReport:
+        """Return the same report with some fields changed."""
         return dataclasses.replace(self, **values)

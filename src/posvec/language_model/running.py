@@ -1,4 +1,4 @@
-"""``train``, ``resume`` and ``load``: from vectors and texts to a language model."""
+"""``train``, ``resume`` and ``load`` of language models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from posvec.language_model.scoring import LanguageModel
-    from posvec.language_model.storage import Saved
+    from posvec.language_model.storage import SavedLanguageModel
 
 PathLike = str | os.PathLike[str]
 
@@ -40,18 +40,52 @@ def train(
     display: Any = None,
     **settings: Any,
 ) -> LanguageModel:
-    """Train a language model on the vectors of a model and measure its perplexity.
+    """Train a language model on word vectors and measure its perplexity.
 
-    ``data`` is a folder or archive as :mod:`.data` describes them, or the name of a dataset. With ``output``, a
-    checkpoint is saved there after every epoch and on Ctrl-C, for :func:`resume`. ``transformer`` is a local Hugging
-    Face folder whose hidden states or embeddings stand beside the vectors. Runs of the same ``name`` are taken for
-    seeds of one another.
+    Parameters
+    ----------
+    model
+        A model, word vectors, or the path of a saved model.
+    data
+        A folder or archive with training, validation and test texts, see :mod:`posvec.language_model.data`, or the name
+        of a dataset.
+    output
+        A folder for the language model. A checkpoint is saved there after every epoch and on Ctrl-C, from which
+        :func:`resume` continues.
+    config
+        The settings; by default those of the paper.
+    name
+        A name for comparisons, which average the runs of one name over their seeds. The default is the name of the
+        model's folder.
+    language
+        The language of the texts, if ``data`` contains several.
+    transformer
+        A local Hugging Face folder. The hidden states or embeddings of this transformer are appended to the vectors.
+    device
+        The PyTorch device; "auto" uses CUDA if it is available.
+    overwrite
+        Replace a language model that is already at ``output``.
+    display
+        Receives the progress of training.
+    **settings
+        Settings of :class:`posvec.language_model.LanguageModelConfig` that replace those in ``config``.
+
+    Returns
+    -------
+    LanguageModel
+        The language model with the weights of the best epoch. Its ``report`` contains the perplexities.
+
+    Examples
+    --------
+    >>> from posvec import language_model
+    >>> trained = language_model.train("model", "wikitext-2", "run", epochs=10)  # doctest: +SKIP
+    >>> trained.report.test_perplexity  # doctest: +SKIP
     """
     torch = require_extra("torch", "lm")
     from posvec.language_model.network import Network
     from posvec.language_model.transformer import open_features
 
-    place = _device(device)
+    torch_device = _device(device)
     config = (config or LanguageModelConfig()).replace(**settings)
     if output is not None:
         check_output(output, overwrite)
@@ -62,7 +96,7 @@ def train(
     table, coverage = lookup_table(texts.words, loaded, config)
     features = None
     if transformer is not None:
-        features = open_features(Path(transformer), config.transformer_features, texts.words, str(place))
+        features = open_features(Path(transformer), config.transformer_features, texts.words, str(torch_device))
     report = LanguageModelReport(
         name or _name(config, loaded, source),
         source,
@@ -78,7 +112,7 @@ def train(
     with locked_folder(output), torch.random.fork_rng():
         torch.manual_seed(config.seed)
         network = Network.create(config, table, texts.counts, features.dim if features else 0)
-        return _run(network, texts, report, features, place, output, overwrite, display)
+        return _run(network, texts, report, features, torch_device, output, overwrite, display)
 
 
 def resume(
@@ -89,28 +123,81 @@ def resume(
     device: str = "auto",
     display: Any = None,
 ) -> LanguageModel:
-    """Go on with interrupted training; ``data`` and ``transformer`` only if they are now elsewhere."""
+    """Continue interrupted training from its last checkpoint.
+
+    On the same machine and device, the result is bit for bit that of uninterrupted training.
+
+    Parameters
+    ----------
+    path
+        The folder of the language model.
+    data, transformer
+        The texts and the transformer, if they were moved.
+    device
+        The PyTorch device; "auto" uses CUDA if it is available.
+    display
+        Receives the progress of training.
+
+    Returns
+    -------
+    LanguageModel
+        The language model with the weights of the best epoch.
+
+    Raises
+    ------
+    ModelError
+        If training is complete.
+    CorpusError
+        If the texts have changed.
+
+    Examples
+    --------
+    >>> from posvec import language_model
+    >>> trained = language_model.resume("run")  # doctest: +SKIP
+    """
     torch = require_extra("torch", "lm")
     from posvec.language_model.scoring import saved_features, saved_network
     from posvec.language_model.storage import load_report, load_saved
 
-    load_report(path)  # what is no language model is not claimed
+    load_report(path)  # raises before the folder is locked if it contains no language model
     with locked_folder(path), torch.random.fork_rng():
         saved = load_saved(path)
         if saved.progress is None:
-            raise ModelError(f"the training of {path} is over; train another one with more epochs")
-        report, place = saved.report, _device(device)
+            raise ModelError(f"training of {path} is complete; train another language model with more epochs")
+        report, torch_device = saved.report, _device(device)
         texts = read_texts(named_path(data or report.data), report.config, report.language)
         if texts.digest != report.digest:
             raise CorpusError(
-                f"{data or report.data} is not the text that {path} was trained on; restore it, or train from the start"
+                f"{data or report.data} is not the text that {path} was trained on; restore it, or start a new training"
             )
-        features = saved_features(saved, None if transformer is None else Path(transformer), place)
-        return _run(saved_network(saved, features), texts, report, features, place, path, True, display, saved)
+        features = saved_features(saved, None if transformer is None else Path(transformer), torch_device)
+        return _run(saved_network(saved, features), texts, report, features, torch_device, path, True, display, saved)
 
 
 def load(path: PathLike, *, transformer: PathLike | None = None, device: str = "cpu") -> LanguageModel:
-    """Open a saved language model, to score and generate; of one in training, the best epoch so far."""
+    """Load a saved language model.
+
+    Parameters
+    ----------
+    path
+        The folder of the language model. If its training is not complete, the weights of the best epoch so far are
+        loaded.
+    transformer
+        The folder of its transformer, if it was moved.
+    device
+        The PyTorch device; "auto" uses CUDA if it is available.
+
+    Returns
+    -------
+    LanguageModel
+        The language model.
+
+    Examples
+    --------
+    >>> from posvec import language_model
+    >>> loaded = language_model.load("run")  # doctest: +SKIP
+    >>> loaded.score("the king reigns").perplexity  # doctest: +SKIP
+    """
     require_extra("torch", "lm")
     from posvec.language_model.scoring import LanguageModel
 
@@ -126,18 +213,18 @@ def _run(
     output: PathLike | None,
     overwrite: bool,
     display: Any,
-    saved: Saved | None = None,
+    saved: SavedLanguageModel | None = None,
 ) -> LanguageModel:
     from posvec.language_model.scoring import LanguageModel
-    from posvec.language_model.training import Training
+    from posvec.language_model.training import LanguageModelTraining
 
-    def save(checkpoint: Saved) -> None:
+    def save(checkpoint: SavedLanguageModel) -> None:
         nonlocal overwrite
         if output is not None:
             checkpoint.save(output, overwrite)
             overwrite = True
 
-    training = Training(network, texts, report, features, device, save, display)
+    training = LanguageModelTraining(network, texts, report, features, device, save, display)
     if saved is not None:
         training.restore(saved)
     finished = training.run()

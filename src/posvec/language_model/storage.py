@@ -1,7 +1,7 @@
-"""Saved language models: a folder of config.json, the words and safetensors, replaced as one or not at all.
+"""Saved language models: a folder of config.json, the words and the weights in safetensors, replaced atomically.
 
-While training goes on it holds what resuming needs: the weights of now and of the best epoch, the state of the LSTM, of
-the random generators and of the loop. Weights that are not trained are saved once.
+During training, the folder also contains what resuming needs: the current weights and those of the best epoch, and the
+states of the LSTM, of the random generators and of the training loop. Weights that are not trained are saved once.
 """
 
 from __future__ import annotations
@@ -27,19 +27,34 @@ KIND = "language model"
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What is in the folder; ``progress`` is None when training is over."""
+class SavedLanguageModel:
+    """The contents of the folder.
+
+    Attributes
+    ----------
+    report
+        The report of the training so far.
+    words
+        The words of the texts; the id of a word is its index.
+    weights
+        The current weights.
+    best
+        The trained weights after the best epoch so far; empty if they are the current weights.
+    states
+        The states of the random generators and, in the middle of an epoch, of the LSTM.
+    progress
+        The state of the training loop; None when training is complete.
+    """
 
     report: LanguageModelReport
     words: list[str]
     weights: dict[str, Tensor]
     best: dict[str, Tensor]
-    """Of the best epoch so far, those that training changes; empty if they are the weights of now."""
     states: dict[str, Tensor] = field(default_factory=dict)
-    """Of what draws at random, and of the LSTM in the midst of an epoch."""
     progress: dict[str, Any] | None = None
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Save to a folder."""
         groups = {"weights": self.weights, "best": self.best, "state": self.states}
         tensors = {
             f"{group}.{name}": tensor.detach().cpu().numpy()
@@ -62,15 +77,16 @@ class Saved:
 
 
 def load_report(path: str | os.PathLike[str]) -> LanguageModelReport:
-    """What the training of a saved language model came to, without its weights."""
+    """Load the report of a saved language model without its weights."""
     return _read(path)[0]
 
 
-def load_saved(path: str | os.PathLike[str]) -> Saved:
+def load_saved(path: str | os.PathLike[str]) -> SavedLanguageModel:
+    """Load a saved language model."""
     import torch
 
     report, config, files = _read(path)
-    unfit = f"{Path(path)} does not fit its config.json; restore it from a copy or train it again"
+    mismatch = f"{Path(path)} does not fit its config.json; restore it from a copy or train it again"
     groups: dict[str, dict[str, Tensor]] = {"weights": {}, "best": {}, "state": {}}
     try:
         words = files["words.txt"].read_text("utf-8").split("\n")[:-1]
@@ -78,17 +94,17 @@ def load_saved(path: str | os.PathLike[str]) -> Saved:
             group, _, rest = name.partition(".")
             if group in groups:
                 groups[group][rest] = torch.from_numpy(np.array(array))
-    except (UnicodeDecodeError, TypeError) as error:  # no text, or numbers that PyTorch does not know
-        raise ModelError(unfit) from error
+    except (UnicodeDecodeError, TypeError) as error:  # not UTF-8, or a number format that PyTorch does not support
+        raise ModelError(mismatch) from error
     if len(words) != report.words or not groups["weights"]:
-        raise ModelError(unfit)
-    return Saved(report, words, groups["weights"], groups["best"], groups["state"], config["progress"])
+        raise ModelError(mismatch)
+    return SavedLanguageModel(report, words, groups["weights"], groups["best"], groups["state"], config["progress"])
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[LanguageModelReport, Mapping[str, Any], Mapping[str, Path]]:
     folder = load_folder(path)
     if folder.config.get("kind") != KIND:
-        raise ModelError(f"{folder.path} is a model of words, not a language model; make one with posvec lm train")
+        raise ModelError(f"{folder.path} is a model of word vectors, not a language model; use posvec lm train")
     try:
         report = LanguageModelReport.from_dict(folder.config["report"])
         for name in ("words.txt", "weights.safetensors"):

@@ -1,7 +1,7 @@
-"""The training loop: stochastic gradient descent, a validation and a checkpoint per epoch, Ctrl-C, the test at the end.
+"""The training loop: stochastic gradient descent, validation and a checkpoint after each epoch, the final test.
 
-Everything the loop depends on is in a checkpoint, in the midst of an epoch too, so that training that was
-interrupted and resumed gives the numbers of training that was not (on one machine and device: others round otherwise).
+A checkpoint contains the whole state of the loop, also in the middle of an epoch. Therefore, training that was
+interrupted and resumed gives the same numbers as uninterrupted training on the same machine and device.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import torch
 from torch import Tensor, nn
 
 from posvec.errors import TrainingError
-from posvec.language_model.batches import Columns
-from posvec.language_model.data import EOS, PARTS, Ids, Texts
-from posvec.language_model.network import Network, State
+from posvec.language_model.batches import BatchedText
+from posvec.language_model.data import EOS, PARTS, Texts, TokenIds
+from posvec.language_model.network import LSTMState, Network
 from posvec.language_model.report import Epoch, LanguageModelReport
-from posvec.language_model.storage import Saved
-from posvec.language_model.transformer import Features
+from posvec.language_model.storage import SavedLanguageModel
+from posvec.language_model.transformer import WordFeatures
 from posvec.storage.records import TrainingProgress
 from posvec.system.signals import deferred_signals
 
 
-class Training:
-    """A network, its texts, and how far it got; ``save`` is given a checkpoint after each epoch and on Ctrl-C."""
+class LanguageModelTraining:
+    """The training of a network on texts; ``save`` receives a checkpoint after each epoch and on Ctrl-C."""
 
     def __init__(
         self,
         network: Network,
         texts: Texts,
         report: LanguageModelReport,
-        features: Features | None,
+        features: WordFeatures | None,
         device: torch.device,
-        save: Callable[[Saved], None],
+        save: Callable[[SavedLanguageModel], None],
         display: Any = None,
     ) -> None:
         self.config = report.config
@@ -46,24 +46,24 @@ class Training:
         self.report = report
         self.words = texts.words
         eos = texts.words.index(EOS)
-        self.columns = {part: columns(getattr(texts, part), self.config.batch, eos, features) for part in PARTS}
+        self.texts = {part: batch_text(getattr(texts, part), self.config.batch, eos, features) for part in PARTS}
         self.best: dict[str, Tensor] = {}
         self.lr = self.config.lr
-        self.steps_done = 0  # of this epoch, as all that follows
+        self.steps_done = 0  # in this epoch, like the following attributes
         self.loss_sum = 0.0
         self.tokens = 0
         self.seconds = 0.0
-        self.state: State | None = None
+        self.state: LSTMState | None = None
         self._save, self._display = save, display
         self._trained = [weight for weight in self.network.parameters() if weight.requires_grad]
         self._interrupted = False
 
-    def restore(self, saved: Saved) -> None:
-        """Go back to a checkpoint."""
+    def restore(self, saved: SavedLanguageModel) -> None:
+        """Restore the state of a checkpoint."""
         assert saved.progress is not None
         self.network.load_state_dict(saved.weights)
         self.best = {name: weight.to(self.device) for name, weight in saved.best.items()}
-        for name in _COUNTED:
+        for name in _LOOP_STATE:
             setattr(self, name, saved.progress[name])
         if "hidden" in saved.states:
             self.state = saved.states["hidden"].to(self.device), saved.states["cell"].to(self.device)
@@ -72,35 +72,36 @@ class Training:
             torch.cuda.set_rng_state(saved.states["cuda"], self.device)
 
     def run(self) -> LanguageModelReport:
-        """Train the epochs that are left; the network has the weights of the best one when this returns."""
+        """Train the remaining epochs, restore the weights of the best epoch and measure the test loss."""
         with deferred_signals(self._interrupt):
             while len(self.report.epochs) < self.config.epochs:
-                self._train_epoch()
+                self.train_epoch()
                 self._end_epoch()
             self.network.load_state_dict(self.best, strict=False)
-            self.report = self.report.replace(test_loss=evaluate(self.network, self.columns["test"], self.device))
-        self._save(Saved(self.report, self.words, dict(self.network.state_dict()), {}))
+            self.report = self.report.replace(test_loss=mean_loss(self.network, self.texts["test"], self.device))
+        self._save(SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), {}))
         return self.report
 
-    def _train_epoch(self) -> None:
+    def train_epoch(self) -> None:
+        """Train on the rest of the training text, from the step ``steps_done``."""
         self.network.train()
         optimizer = torch.optim.SGD(self._trained, self.lr)
         began = time.monotonic() - self.seconds
-        for block in self.columns["train"].blocks(self.config.steps, self.device, self.steps_done):
-            self._heed_interruption()
+        for segment in self.texts["train"].segments(self.config.steps, self.device, self.steps_done):
+            self._raise_if_interrupted()
             optimizer.zero_grad()
             with mixed_precision(self.network, self.device):
-                hidden, (short, long) = self.network(block.inputs, block.extra, self.state)
-            self.state = short.detach(), long.detach()
-            loss = self.network.training_loss(hidden, block.targets)
+                outputs, (hidden, cell) = self.network(segment.inputs, segment.extra, self.state)
+            self.state = hidden.detach(), cell.detach()
+            loss = self.network.training_loss(outputs, segment.targets)
             loss.backward()
             nn.utils.clip_grad_norm_(self._trained, self.config.clip)
             optimizer.step()
-            self._count(loss.item(), block.tokens, time.monotonic() - began)
+            self._count(loss.item(), segment.tokens, time.monotonic() - began)
 
     def _count(self, loss: float, tokens: int, seconds: float) -> None:
         if not math.isfinite(loss):
-            raise TrainingError(f"the loss is not a number any more; lower lr (now {self.lr:g})")
+            raise TrainingError(f"the loss is not finite; lower lr (now {self.lr:g})")
         self.steps_done += 1
         self.loss_sum += loss * tokens
         self.tokens += tokens
@@ -109,10 +110,10 @@ class Training:
             self._display.on_block(self._progress(loss))
 
     def _end_epoch(self) -> None:
-        self._heed_interruption()
-        validation = evaluate(self.network, self.columns["valid"], self.device)
+        self._raise_if_interrupted()
+        validation = mean_loss(self.network, self.texts["valid"], self.device)
         if not math.isfinite(validation):
-            raise TrainingError(f"the validation loss is not a number any more; lower lr (now {self.lr:g})")
+            raise TrainingError(f"the validation loss is not finite; lower lr (now {self.lr:g})")
         lowest = min((epoch.validation_loss for epoch in self.report.epochs), default=math.inf)
         epoch = Epoch(self.loss_sum / self.tokens, validation, self.lr, self.seconds)
         self._check_loss(max(epoch.loss, validation))
@@ -129,32 +130,32 @@ class Training:
         self._save(self._checkpoint())
 
     def _check_loss(self, loss: float) -> None:
-        """Raises if an epoch ended far from anything learnt: finite, for units saturate, and of no use."""
+        """Raise if the loss is far above that of uniform guessing; it can stay finite, because LSTM units saturate."""
         guessing = math.log(len(self.words))
         if loss > _DIVERGED * (1 + guessing):
             advice = f"lower lr (now {self.lr:g})" + (
                 f" or clip (now {self.config.clip:g})" if self.config.clip > 1 else ""
             )
             raise TrainingError(
-                f"training diverged: the loss is {loss:.3g} after epoch {len(self.report.epochs) + 1}, where guessing "
-                f"among {len(self.words):,} words has {guessing:.3g}; {advice}"
+                f"training diverged: the loss is {loss:.3g} after epoch {len(self.report.epochs) + 1}, whereas uniform "
+                f"guessing among {len(self.words):,} words has {guessing:.3g}; {advice}"
             )
 
-    def _checkpoint(self) -> Saved:
+    def _checkpoint(self) -> SavedLanguageModel:
         states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.device)
         if self.state is not None:
             states["hidden"], states["cell"] = self.state
-        progress = {name: getattr(self, name) for name in _COUNTED}
-        return Saved(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
+        progress = {name: getattr(self, name) for name in _LOOP_STATE}
+        return SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
 
     def _interrupt(self) -> None:
         if self._interrupted:
             raise KeyboardInterrupt
-        self._interrupted = True  # and nothing more: this runs in a signal handler, between any two instructions
+        self._interrupted = True  # only a flag, because this runs in a signal handler
 
-    def _heed_interruption(self) -> None:
+    def _raise_if_interrupted(self) -> None:
         if self._interrupted:
             self._save(self._checkpoint())
             raise KeyboardInterrupt
@@ -172,36 +173,36 @@ class Training:
         )  # fmt: skip
 
 
-# Times the loss of guessing: nothing that learns gets there, not in its first epoch either.
+# Training has diverged if its loss is this many times that of uniform guessing, which no useful training reaches.
 _DIVERGED = 10
 
-# What a checkpoint holds of the loop.
-_COUNTED = ("lr", "steps_done", "loss_sum", "tokens", "seconds")
+# The attributes of the loop that a checkpoint contains.
+_LOOP_STATE = ("lr", "steps_done", "loss_sum", "tokens", "seconds")
 
 
-def columns(ids: Ids, batch: int, eos: int, features: Features | None) -> Columns:
-    """A text in columns, with what a transformer says about its words beside them."""
+def batch_text(ids: TokenIds, batch: int, eos: int, features: WordFeatures | None) -> BatchedText:
+    """Divide a text into columns, with the features of a transformer for each input token."""
     if features is None:
-        return Columns.of(ids, batch, eos)
-    return Columns.of(ids, batch, eos, features.of(np.concatenate([[eos], ids[:-1]])))
+        return BatchedText.of(ids, batch, eos)
+    return BatchedText.of(ids, batch, eos, features.of(np.concatenate([[eos], ids[:-1]])))
 
 
 @torch.no_grad()
-def evaluate(network: Network, text: Columns, device: torch.device) -> float:
-    """Mean negative log-likelihood of all tokens of a text, by the whole distribution."""
+def mean_loss(network: Network, text: BatchedText, device: torch.device) -> float:
+    """The mean negative log-likelihood of all tokens of a text, with the full softmax."""
     network.eval()
     total, tokens, state = 0.0, 0, None
-    for block in text.blocks(network.config.steps, device):
+    for segment in text.segments(network.config.steps, device):
         with mixed_precision(network, device):
-            hidden, state = network(block.inputs, block.extra, state)
-        total += network.loss(hidden, block.targets).item() * block.tokens
-        tokens += block.tokens
+            hidden, state = network(segment.inputs, segment.extra, state)
+        total += network.loss(hidden, segment.targets).item() * segment.tokens
+        tokens += segment.tokens
     return total / tokens
 
 
 def mixed_precision(network: Network, device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """For the LSTM; the network gives its output layer hidden states of the right type itself."""
-    # Many CPUs have no LSTM in bfloat16; theirs is in float32, and only the output layer in bfloat16.
+    """The context for the precision of the LSTM; the network itself converts the inputs of its output layer."""
+    # On CPUs, many of which do not support an LSTM in bfloat16, only the output layer uses bfloat16.
     if network.config.precision == "float32" or device.type == "cpu":
         return contextlib.nullcontext()
     return torch.autocast(device.type, torch.bfloat16)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from posvec.language_model import Comparison
+    from posvec.language_model import PerplexityComparison
     from posvec.storage.records import TrainingReport
 
 
@@ -40,7 +40,7 @@ def training(report: TrainingReport) -> Figure:
 
 
 @styled
-def perplexities(result: Comparison) -> Figure:
+def perplexities(result: PerplexityComparison) -> Figure:
     """Plot the validation perplexity of language models by epoch.
 
     Parameters
