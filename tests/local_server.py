@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from posvec.datasets.catalogue import Download
+from posvec.datasets import Download
 
 Answer = Callable[["Handler"], None]
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from actions.action import Action, Fault, contents, posvec
-from posvec.datasets.catalogue import CATALOGUE, Download, Entry, Layout
-from posvec.datasets.library import fetch_entry, fetched_path
+from posvec.datasets import CATALOGUE, Dataset, Download, fetch_dataset, fetched_path
+from posvec.datasets.definitions import DownloadLayout
 
 
 class Fetch(Action):
@@ -24,10 +24,10 @@ class Fetch(Action):
     offered: dict[str, bytes]
 
     def prepare(self, draw: random.Random) -> str:
-        layout: Layout = draw.choice(["file", "archive", "member"])
+        layout: DownloadLayout = draw.choice(["file", "archive", "member"])
         self.again = draw.random() < 0.5
         if self.again:
-            fetch_entry(self._entry(layout, "old"))
+            fetch_dataset(self._entry(layout, "old"))
         entry = self._entry(layout, "new")
         CATALOGUE[entry.name] = entry
         return f"{layout} {self.again}"
@@ -54,11 +54,13 @@ class Fetch(Action):
             raise Fault(f"{folder} has {found}")
         return self.state()
 
-    def _entry(self, layout: Layout, version: str) -> Entry:
+    def _entry(self, layout: DownloadLayout, version: str) -> Dataset:
         name = f"{version}/data.txt" if layout == "file" else f"{version}/data.zip"
         content = self.offered[name]
         item = Download(f"{self.address}/{name}", len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
-        return Entry("crash", "corpus", "a small dataset", (item,), "CC0", "", layout, "one.txt" * (layout == "member"))
+        return Dataset(
+            "crash", "corpus", "a small dataset", (item,), "CC0", "", layout, "one.txt" * (layout == "member")
+        )
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from posvec.datasets import wikipedia, wikitext
 
 def check_wiki_xml(data: bytes, folder: Path) -> None:
     (folder / "dump.xml").write_bytes(data)
-    for _, text in wikipedia._events(folder / "dump.xml", lambda read: None):
+    for _, text in wikipedia.dump_events(folder / "dump.xml", lambda read: None):
         assert isinstance(text, str)
 
 
@@ -30,7 +30,7 @@ def check_wiki_markup(data: bytes, folder: Path) -> None:
     """posvec leaves out pages that the markup parser cannot read, so an exception is no finding."""
     try:
         paragraphs = wikitext.plain_paragraphs(data.decode("utf-8", "replace"))
-    except Exception:  # as wikitext._serve does
+    except Exception:  # as wikitext.serve does
         return
     assert all(line and "\n" not in line for line in paragraphs)
 

@@ -55,7 +55,7 @@ def test_only_what_is_wanted_is_unpacked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/tmp/posvec-evil", "a\\..\\evil", "C:evil"])
 def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     for path in (make_tar(tmp_path / "a.tar", {name: b"x"}), make_zip(tmp_path / "a.zip", {name: b"x"})):
-        with pytest.raises(DownloadError, match="wants to write outside of its folder"):
+        with pytest.raises(DownloadError, match="contains a file outside its folder"):
             unpack(path, tmp_path / "deep" / "out")
     assert not list(tmp_path.rglob("*evil*"))
     assert not Path("/tmp/posvec-evil").exists()
@@ -63,7 +63,7 @@ def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, name: str) -> 
 
 def test_links_are_refused(tmp_path: Path) -> None:
     path = make_tar(tmp_path / "a.tar", {}, link="/etc/passwd")
-    with pytest.raises(DownloadError, match="has a link or device in it, link"):
+    with pytest.raises(DownloadError, match="contains a link or device, link"):
         unpack(path, tmp_path / "out")
 
 
@@ -84,14 +84,14 @@ def test_damaged_archives_are_a_sentence(tmp_path: Path, mode: str, keep: float)
     content = {"a": bytes(range(256)) * 40}
     _ = make_zip(path, content) if mode == "zip" else make_tar(path, content, mode)
     path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
-    with pytest.raises(DownloadError, match=r"is damaged or no archive \(.*\); fetch it again"):
+    with pytest.raises(DownloadError, match=r"is damaged or not an archive \(.*\); fetch it again"):
         unpack(path, tmp_path / "out")
 
 
 def test_an_archive_that_begins_as_zstandard_and_is_none_is_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + make_tar(tmp_path / "b", {"a": b"text"}).read_bytes())
-    with pytest.raises(DownloadError, match="is damaged or no archive"):
+    with pytest.raises(DownloadError, match="is damaged or not an archive"):
         unpack(path, tmp_path / "out")
 
 
@@ -110,5 +110,5 @@ def test_a_zip_archive_with_a_file_of_no_name_is_refused(tmp_path: Path) -> None
     lengths = content.rfind(b"PK\1\2") + 28  # of the name and of what follows it, which it becomes
     content[lengths : lengths + 4] = b"\0\0\1\0"
     path.write_bytes(content)
-    with pytest.raises(DownloadError, match="damaged or no archive"):
+    with pytest.raises(DownloadError, match="damaged or not an archive"):
         unpack(path, tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine that does everything wrong that servers do."""
+"""Downloads from a local server that makes all the mistakes that servers make."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from local_server import Handler, LocalServer, announcing, local_server, redirect, stalled, status, unannounced, whole
-from posvec.datasets import downloads
-from posvec.datasets.catalogue import Download
+from posvec.datasets import Download, downloads, transfer
 from posvec.datasets.downloads import download
 from posvec.errors import DownloadError
 
@@ -30,7 +29,7 @@ def server() -> Iterator[LocalServer]:
 
 
 @pytest.fixture(autouse=True)
-def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "WAITS", (0.01, 0.01))
 
 
@@ -38,21 +37,19 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_arrives_whole_and_alone(server: LocalServer, tmp_path: Path) -> None:
-    heard: list[int] = []
-    download(server.offer("/f", CONTENT), tmp_path / "new" / "f", heard.append)
+def test_a_file_arrives_complete_and_nothing_else(server: LocalServer, tmp_path: Path) -> None:
+    received: list[int] = []
+    download(server.offer("/f", CONTENT), tmp_path / "new" / "f", received.append)
     assert (tmp_path / "new" / "f").read_bytes() == CONTENT
     assert names(tmp_path / "new") == ["f"]
-    assert heard == sorted(heard)
-    assert heard[-1] == len(CONTENT)
+    assert received == sorted(received)
+    assert received[-1] == len(CONTENT)
 
 
 @pytest.mark.parametrize("checksum", [True, False])
-def test_a_connection_that_breaks_is_taken_up_where_it_broke(
-    server: LocalServer, tmp_path: Path, checksum: bool
-) -> None:
+def test_a_broken_connection_is_resumed_at_the_same_byte(server: LocalServer, tmp_path: Path, checksum: bool) -> None:
     item = server.offer("/f", CONTENT, checksum=checksum)
-    # More often than there are attempts: those that bring something do not count.
+    # More often than the number of attempts: those that receive something do not count.
     broken = [whole(CONTENT, tag='"1"', cut=100_000) for _ in range(5)]
     server.give("/f", *broken, whole(CONTENT, tag='"1"'))
     download(item, tmp_path / "f")
@@ -60,11 +57,11 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(
     assert server.ranges == [None, *(f"bytes={count}00000-" for count in range(1, 6))]
 
 
-def test_a_later_call_goes_on_where_an_earlier_one_gave_up(server: LocalServer, tmp_path: Path) -> None:
+def test_a_later_call_resumes_a_failed_download(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     server.give("/f", whole(CONTENT, cut=300_000), status(500))
     with pytest.raises(
-        DownloadError, match=r"answers 500 .*; check the network: posvec data fetch wiki goes on where it stopped"
+        DownloadError, match=r"answers 500 .*; check the network: posvec data fetch wiki continues where it stopped"
     ):
         download(item, tmp_path / "f", name="wiki")
     assert names(tmp_path) == ["f.part"]
@@ -87,13 +84,13 @@ def test_halves_of_two_files_are_not_joined(server: LocalServer, tmp_path: Path)
     server.give("/f", whole(CONTENT, tag='"1"', cut=300_000), whole(changed, tag='"2"'))
     download(item, tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == changed
-    # Where the server gives no sign by which to tell, what was there is not used.
+    # If the server sends no tag, the partial file is not used.
     server.give("/f", whole(CONTENT, cut=300_000), whole(changed))
     download(item, tmp_path / "g")
     assert (tmp_path / "g").read_bytes() == changed
 
 
-def test_without_a_sign_or_a_checksum_a_later_call_starts_over(server: LocalServer, tmp_path: Path) -> None:
+def test_without_a_tag_or_a_checksum_a_later_call_starts_over(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT, checksum=False)
     server.give("/f", whole(CONTENT, cut=300_000), status(500))
     with pytest.raises(DownloadError):
@@ -104,7 +101,7 @@ def test_without_a_sign_or_a_checksum_a_later_call_starts_over(server: LocalServ
     assert (tmp_path / "f").read_bytes() == changed
 
 
-def test_another_part_than_was_asked_for_is_not_taken(server: LocalServer, tmp_path: Path) -> None:
+def test_another_range_than_requested_is_not_used(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     server.give(
         "/f",
@@ -117,7 +114,7 @@ def test_another_part_than_was_asked_for_is_not_taken(server: LocalServer, tmp_p
 
 
 @pytest.mark.parametrize("size_is_known", [True, False])
-def test_what_had_arrived_and_was_not_yet_checked_is_not_fetched_again(
+def test_complete_but_unchecked_files_are_not_fetched_again(
     server: LocalServer, tmp_path: Path, size_is_known: bool
 ) -> None:
     item = server.offer("/f", CONTENT)
@@ -127,7 +124,7 @@ def test_what_had_arrived_and_was_not_yet_checked_is_not_fetched_again(
     assert server.ranges == ([] if size_is_known else [f"bytes={len(CONTENT)}-"])
 
 
-def test_more_than_the_server_has_is_dropped(server: LocalServer, tmp_path: Path) -> None:
+def test_a_partial_file_larger_than_the_file_is_discarded(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     (tmp_path / "f.part").write_bytes(CONTENT + b"more")
     download(Download(item.url, None, item.checksum), tmp_path / "f")
@@ -146,29 +143,29 @@ def test_a_file_that_always_ends_too_early_never_appears(server: LocalServer, tm
 def test_a_wrong_checksum_is_named_and_nothing_is_kept(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     server.give("/f", whole(b"x" * len(CONTENT)))
-    with pytest.raises(DownloadError, match=r"has the sha256 [0-9a-f]{64}, not [0-9a-f]{64}, and was removed; fetch"):
+    with pytest.raises(DownloadError, match=r"the sha256 checksum [0-9a-f]{64}, not [0-9a-f]{64}, and was removed"):
         download(item, tmp_path / "f")
     assert names(tmp_path) == []
 
 
-def test_another_size_than_the_checksum_is_for_ends_it_at_once(server: LocalServer, tmp_path: Path) -> None:
+def test_a_wrong_size_of_a_file_with_a_checksum_is_refused_at_once(server: LocalServer, tmp_path: Path) -> None:
     item = server.offer("/f", CONTENT)
     server.give("/f", whole(CONTENT[:-1]))
-    with pytest.raises(DownloadError, match="has 699,999 bytes, and should have 700,000"):
+    with pytest.raises(DownloadError, match="has 699,999 bytes instead of 700,000"):
         download(item, tmp_path / "f")
     assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("answer", [whole(CONTENT), unannounced(CONTENT)])
-def test_more_than_was_expected_at_most_is_not_taken(server: LocalServer, tmp_path: Path, answer: object) -> None:
+def test_a_file_larger_than_expected_is_refused(server: LocalServer, tmp_path: Path, answer: object) -> None:
     url = server.offer("/f", CONTENT).url
     server.answers["/f"] = [answer]  # type: ignore[list-item]
-    with pytest.raises(DownloadError, match="larger than the 600,000 bytes"):
+    with pytest.raises(DownloadError, match="larger than the expected 600,000 bytes"):
         download(Download(url, 300_000), tmp_path / "f")
     assert names(tmp_path) == []
 
 
-def test_what_the_disk_has_no_room_for_is_not_begun(server: LocalServer, tmp_path: Path) -> None:
+def test_a_file_too_large_for_the_disk_is_refused(server: LocalServer, tmp_path: Path) -> None:
     url = server.give("/f", announcing(10**17))
     with pytest.raises(DownloadError, match=r"are free in .*; free some space there, or set .* POSVEC_CACHE"):
         download(Download(url, at_most=10**18), tmp_path / "f")
@@ -187,7 +184,7 @@ def test_redirects_are_followed_and_ranges_with_them(server: LocalServer, tmp_pa
 @pytest.mark.parametrize("target", ["http://example.org/f", "ftp://127.0.0.1/f", "file:///etc/passwd", "https:///f"])
 def test_redirects_elsewhere_are_followed_to_https_alone(server: LocalServer, tmp_path: Path, target: str) -> None:
     url = server.give("/here", redirect(target))
-    with pytest.raises(DownloadError, match=r"leads to .*, which is not https; it was not followed"):
+    with pytest.raises(DownloadError, match=r"redirects to .*, which is not https, and was not followed"):
         download(Download(url), tmp_path / "f")
     assert len(server.requests) == 1
 
@@ -225,7 +222,7 @@ def test_no_redirect_leads_from_https_to_anything_else(origin: str, target: str,
             assert urllib.parse.urlsplit(request.full_url).scheme == "https"
             raise Opened
 
-    redirects = downloads._Redirects()
+    redirects = transfer.SafeRedirects()
     redirects.parent = Opener()  # type: ignore[assignment]
     headers = email.message.Message()
     headers["location"] = target
@@ -235,37 +232,37 @@ def test_no_redirect_leads_from_https_to_anything_else(origin: str, target: str,
         getattr(redirects, f"http_error_{code}")(request, io.BytesIO(), code, "", headers)
 
 
-def test_a_server_that_sends_headers_without_end_is_left(server: LocalServer, tmp_path: Path) -> None:
+def test_endless_headers_are_refused(server: LocalServer, tmp_path: Path) -> None:
     def endless(handler: Handler) -> None:
         handler.wfile.write(b"HTTP/1.0 200 OK\r\n")
         with contextlib.suppress(OSError):
             for _ in range(1000):
                 handler.wfile.write(b"X: x\r\n" * 1000)
 
-    with pytest.raises(DownloadError, match="cannot connect or stay connected"):
+    with pytest.raises(DownloadError, match="the connection failed"):
         download(Download(server.give("/f", endless)), tmp_path / "f")
     assert not (tmp_path / "f").exists()
 
 
-def test_redirects_in_a_circle_end(server: LocalServer, tmp_path: Path) -> None:
+def test_circular_redirects_are_refused(server: LocalServer, tmp_path: Path) -> None:
     server.give("/b", redirect("/a"))
-    with pytest.raises(DownloadError, match="leads in circles or nowhere"):
+    with pytest.raises(DownloadError, match="has a redirect that does not end"):
         download(Download(server.give("/a", redirect("/b"))), tmp_path / "f")
 
 
 @pytest.mark.parametrize("url", ["http://example.org/f", "ftp://example.org/f", "file:///etc/passwd", "f", "https:///"])
 def test_nothing_but_https_is_fetched(tmp_path: Path, url: str) -> None:
-    with pytest.raises(DownloadError, match="is not fetched: it is not https"):
+    with pytest.raises(DownloadError, match="was not fetched, because without https"):
         download(Download(url), tmp_path / "f")
 
 
-def test_a_file_that_is_not_there_is_asked_for_once(server: LocalServer, tmp_path: Path) -> None:
+def test_a_missing_file_is_requested_once(server: LocalServer, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"answers 404 Not Found; the file may have moved"):
         download(Download(server.give("/f", status(404))), tmp_path / "f")
     assert len(server.requests) == 1
 
 
-def test_a_busy_server_is_asked_again_when_it_says(
+def test_a_busy_server_is_asked_again_when_it_requests(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
@@ -279,10 +276,10 @@ def test_a_busy_server_is_asked_again_when_it_says(
     assert notes[0] == f"{item.url}: the server answers 503 Service Unavailable; trying again in 7 s."
 
 
-def test_a_server_that_falls_silent_is_left_and_asked_for_the_rest(
+def test_a_stalled_connection_is_closed_and_resumed(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "TIMEOUT", 0.2)
+    monkeypatch.setattr(transfer, "TIMEOUT", 0.2)
     item = server.offer("/f", CONTENT)
     server.give("/f", stalled(CONTENT, 1.0), whole(CONTENT))
     download(item, tmp_path / "f")
@@ -290,15 +287,15 @@ def test_a_server_that_falls_silent_is_left_and_asked_for_the_rest(
     assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]
 
 
-def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_server_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/f"
-    with pytest.raises(DownloadError, match=r"cannot connect or stay connected \(.*refused\)"):
+    with pytest.raises(DownloadError, match=r"the connection failed \(.*refused\)"):
         download(Download(url), tmp_path / "f")
 
 
-def test_a_folder_that_cannot_be_written_to_is_a_sentence(server: LocalServer, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_in_one_sentence(server: LocalServer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Exception, match=r"cannot write to the cache folder .*POSVEC_CACHE"):
         download(server.offer("/f", CONTENT), tmp_path / "file" / "f")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from posvec.datasets.library import DATASETS, dataset
+from posvec.datasets import EMBEDDED_CORPORA, embedded_corpus
 from posvec.errors import CorpusError
 
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    return list(dataset("python-docs"))
+    return list(embedded_corpus("python-docs"))
 
 
 def test_the_corpus_is_large_enough_to_train_on(lines: list[str]) -> None:
@@ -51,9 +51,9 @@ def test_every_line_is_one_sentence_of_some_words_and_none_occurs_twice(lines: l
 def test_another_process_gets_the_same_lines_and_imports_nothing_for_it(lines: list[str], tmp_path: Path) -> None:
     code = """
 import itertools, json, sys
-import numpy.random, posvec.datasets.library
+import numpy.random, posvec.datasets.embedded
 before = set(sys.modules)
-lines = list(itertools.islice(posvec.datasets.library.dataset("python-docs"), 2000))
+lines = list(itertools.islice(posvec.datasets.embedded_corpus("python-docs"), 2000))
 print(json.dumps([lines, sorted(set(sys.modules) - before)]))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "LC_ALL": "C"}
@@ -67,5 +67,5 @@ print(json.dumps([lines, sorted(set(sys.modules) - before)]))
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(CorpusError, match="there is no dataset 'wikipedia'; choose from python-docs"):
-        dataset("wikipedia")
-    assert "python-docs" in DATASETS
+        embedded_corpus("wikipedia")
+    assert "python-docs" in EMBEDDED_CORPORA

@@ -1,4 +1,4 @@
-"""Datasets by their names, fetched from a server on this machine in the layouts they are published in."""
+"""Datasets by name, fetched from a local server in the layouts in which they are published."""
 
 from __future__ import annotations
 
@@ -19,10 +19,21 @@ import pytest
 
 import posvec
 from local_server import LocalServer, local_server, stalled, status, whole
-from posvec.datasets import downloads, dumps
-from posvec.datasets import library as datasets
-from posvec.datasets.catalogue import CATALOGUE, Download, Entry, Kind, Layout
-from posvec.datasets.library import corpus_path, dataset_path, fetch, fetch_entry, fetched_names, fetched_path
+from posvec.datasets import (
+    CATALOGUE,
+    Dataset,
+    Download,
+    corpus_path,
+    dataset_path,
+    downloads,
+    dumps,
+    fetch,
+    fetch_dataset,
+    fetched_names,
+    fetched_path,
+    is_fetchable,
+)
+from posvec.datasets.definitions import DatasetKind, DownloadLayout
 from posvec.errors import CorpusError, DownloadError
 from posvec.system.files import read_blocks
 from test_archives import FILES, make_tar, make_zip
@@ -44,13 +55,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Entry]:
-    """Puts an entry into the catalogue."""
+def listed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Dataset]:
+    """Adds a dataset to the catalogue."""
 
     def put(
-        *items: Download, name: str = "small", kind: Kind = "corpus", layout: Layout = "file", member: str = ""
-    ) -> Entry:
-        entry = Entry(name, kind, "a small one", items, "CC0", "Somebody 2026", layout, member)
+        *items: Download,
+        name: str = "small",
+        kind: DatasetKind = "corpus",
+        layout: DownloadLayout = "file",
+        member: str = "",
+    ) -> Dataset:
+        entry = Dataset(name, kind, "a small one", items, "CC0", "Somebody 2026", layout, member)
         monkeypatch.setitem(CATALOGUE, name, entry)
         return entry
 
@@ -61,39 +76,39 @@ def text_of(path: Path) -> str:
     return b"".join(read_blocks(path, lambda read: None)).decode()
 
 
-class Heard:
-    """A display that remembers."""
+class RecordingDisplay:
+    """A display that records what it is given."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self.shares: list[float] = []
+        self.fractions: list[float] = []
 
     note = property(lambda self: self.notes.append)
 
     def stage(self, name: str) -> Any:
-        return _Stage(self.shares)
+        return _Stage(self.fractions)
 
 
 class _Stage:
-    def __init__(self, shares: list[float]) -> None:
-        self.shares = shares
+    def __init__(self, fractions: list[float]) -> None:
+        self.fractions = fractions
 
     def __enter__(self) -> Callable[[float], None]:
-        return self.shares.append
+        return self.fractions.append
 
     def __exit__(self, *_: object) -> None: ...
 
 
 def test_a_file_is_fetched_once_and_then_found_without_the_server(
-    server: LocalServer, listed: Callable[..., Entry], monkeypatch: pytest.MonkeyPatch, cache: Path
+    server: LocalServer, listed: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     listed(server.offer("/x/questions.txt", b": a\nb c d e\n"), name="analogies:xx", kind="analogies")
-    heard = Heard()
-    path = dataset_path("analogies:xx", display=heard)
+    display = RecordingDisplay()
+    path = dataset_path("analogies:xx", display=display)
     assert path == cache / "data" / "analogies-xx" / "questions.txt"
     assert path.read_bytes() == b": a\nb c d e\n"
-    assert heard.notes == [f"Fetching analogies:xx: 12 B from 127.0.0.1, to be kept in {path.parent}"]
-    assert heard.shares[-1] == 1.0
+    assert display.notes == [f"Fetching analogies:xx: 12 B from 127.0.0.1, to be kept in {path.parent}"]
+    assert display.fractions[-1] == 1.0
     monkeypatch.setenv("POSVEC_OFFLINE", "1")
     assert dataset_path("analogies:xx") == fetched_path("analogies:xx") == path
     assert len(server.requests) == 1
@@ -102,19 +117,19 @@ def test_a_file_is_fetched_once_and_then_found_without_the_server(
 
 
 def test_offline_mode_fetches_nothing(
-    server: LocalServer, listed: Callable[..., Entry], monkeypatch: pytest.MonkeyPatch
+    server: LocalServer, listed: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed(server.offer("/f", b"text"))
-    with pytest.raises(DownloadError, match=r"offline mode forbids it; leave out --offline .*posvec data fetch small"):
+    with pytest.raises(DownloadError, match=r"in offline mode; leave out --offline .*posvec data fetch small"):
         dataset_path("small", offline=True)
     monkeypatch.setenv("POSVEC_OFFLINE", "1")
-    with pytest.raises(DownloadError, match="offline mode forbids it"):
+    with pytest.raises(DownloadError, match="cannot be fetched in offline mode"):
         dataset_path("wikipedia:cs")
     assert not server.requests
 
 
-def test_overwrite_fetches_again_and_keeps_the_old_until_the_new_is_whole(
-    server: LocalServer, listed: Callable[..., Entry]
+def test_overwrite_fetches_again_and_keeps_the_old_data_until_the_new_are_complete(
+    server: LocalServer, listed: Callable[..., Dataset]
 ) -> None:
     listed(server.offer("/f", b"old", checksum=False))
     path = fetch("small")
@@ -127,7 +142,7 @@ def test_overwrite_fetches_again_and_keeps_the_old_until_the_new_is_whole(
     assert fetch("small", overwrite=True).read_bytes() == b"new"
 
 
-def test_a_dataset_that_was_damaged_is_fetched_again(server: LocalServer, listed: Callable[..., Entry]) -> None:
+def test_a_dataset_that_was_damaged_is_fetched_again(server: LocalServer, listed: Callable[..., Dataset]) -> None:
     listed(server.offer("/f", b"text"))
     path = dataset_path("small")
     path.write_bytes(b"te")
@@ -135,7 +150,7 @@ def test_a_dataset_that_was_damaged_is_fetched_again(server: LocalServer, listed
     assert dataset_path("small").read_bytes() == b"text"
 
 
-def test_an_archive_becomes_a_folder(server: LocalServer, listed: Callable[..., Entry], tmp_path: Path) -> None:
+def test_an_archive_becomes_a_folder(server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path) -> None:
     content = make_tar(tmp_path / "icml14-data.tar.bz2", FILES).read_bytes()
     listed(server.offer("/icml14-data.tar.bz2", content), layout="archive", kind="language model")
     path = dataset_path("small")
@@ -147,7 +162,7 @@ def test_an_archive_becomes_a_folder(server: LocalServer, listed: Callable[..., 
 
 
 def test_a_member_of_an_archive_becomes_a_file(
-    server: LocalServer, listed: Callable[..., Entry], tmp_path: Path
+    server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
     content = make_zip(tmp_path / "a.zip", {"a/de.txt": b"questions", "a/other.txt": b"x"}).read_bytes()
     item = server.offer("/a.zip", content)
@@ -155,21 +170,21 @@ def test_a_member_of_an_archive_becomes_a_file(
     assert dataset_path("small").name == "de.txt"
     assert dataset_path("small").read_bytes() == b"questions"
     listed(item, name="other", layout="member", member="a/fr.txt")
-    with pytest.raises(DownloadError, match=r"/a.zip has no a/fr.txt in it"):
+    with pytest.raises(DownloadError, match=r"/a.zip does not contain a/fr.txt"):
         dataset_path("other")
 
 
-def test_an_archive_that_means_harm_leaves_no_dataset(
-    server: LocalServer, listed: Callable[..., Entry], tmp_path: Path
+def test_a_malicious_archive_leaves_no_dataset(
+    server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
     listed(server.offer("/a.tar", make_tar(tmp_path / "a", {"../../x": b""}).read_bytes()), layout="archive")
-    with pytest.raises(DownloadError, match="outside of its folder"):
+    with pytest.raises(DownloadError, match="a file outside its folder"):
         dataset_path("small")
     assert fetched_path("small") is None
 
 
 def test_the_four_parts_of_the_papers_wikipedia_become_a_corpus(
-    server: LocalServer, listed: Callable[..., Entry], tmp_path: Path
+    server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
     parts = make_parts(tmp_path, [article(f"Text {number}.", "More.") for number in range(100)])
     items = [server.offer(f"/{part.name}", part.read_bytes()) for part in parts]
@@ -244,8 +259,8 @@ def test_a_missing_parser_is_named_before_anything_large_is_fetched(
     assert [where for where, _ in server.requests if where.endswith("bz2")] == []
 
 
-def test_what_a_killed_process_left_behind_is_removed(
-    server: LocalServer, listed: Callable[..., Entry], cache: Path
+def test_files_of_a_killed_process_are_removed(
+    server: LocalServer, listed: Callable[..., Dataset], cache: Path
 ) -> None:
     listed(server.offer("/f", b"text"))
     folder = cache / "data" / "small"
@@ -259,45 +274,45 @@ def test_what_a_killed_process_left_behind_is_removed(
     assert not (folder / "downloads").exists()
 
 
-def test_dumps_that_are_not_there_are_a_sentence(
+def test_missing_dumps_are_reported_in_one_sentence(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     offer_dump(server, monkeypatch, "20260101", {"cswiki-20260101-stub.xml.gz": b""})
-    with pytest.raises(DownloadError, match=r"there are no articles in the dump .*/cswiki/20260101/ yet, or no longer"):
+    with pytest.raises(DownloadError, match=r"the dump .*/cswiki/20260101/ has no articles yet, or not any more"):
         dataset_path("wikipedia:cs")
     with pytest.raises(DownloadError, match=r"xxwiki-latest-sha1sums.txt: the server answers 404"):
         dataset_path("wikipedia:xx")
     for content in (b"<html>", b"[]", b'{"jobs": [3]}'):
         server.give("/cswiki/20260101/dumpstatus.json", whole(content))
-        with pytest.raises(DownloadError, match="is not the list of files that was expected"):
+        with pytest.raises(DownloadError, match="is not a list of files as expected"):
             dataset_path("wikipedia:cs:20260101")
     server.give("/cswiki/latest/cswiki-latest-sha1sums.txt", whole(b""))
-    with pytest.raises(DownloadError, match="names no file of articles; give a date: wikipedia:cs:YYYYMMDD"):
+    with pytest.raises(DownloadError, match="lists no file of articles; give a date: wikipedia:cs:YYYYMMDD"):
         dataset_path("wikipedia:cs")
 
 
 @pytest.mark.parametrize("name", ["wikipedia", "wikipedia:", "wikipedia:CS", "wikipedia:../x", "wikipedia:cs:2026", ""])
-def test_names_that_mean_nothing_are_a_sentence(name: str) -> None:
+def test_unknown_names_are_reported_in_one_sentence(name: str) -> None:
     with pytest.raises(CorpusError, match=r"there is no dataset .*posvec data list shows all"):
         dataset_path(name)
 
 
-def test_near_names_are_proposed_and_the_embedded_corpus_is_explained() -> None:
+def test_similar_names_are_suggested_and_the_embedded_corpus_is_explained() -> None:
     with pytest.raises(CorpusError, match="did you mean simlex-999"):
         dataset_path("simlex")
     with pytest.raises(CorpusError, match="python-docs is part of posvec and has no file"):
         dataset_path("python-docs")
 
 
-def test_of_two_that_fetch_at_once_one_waits_for_the_other(server: LocalServer, listed: Callable[..., Entry]) -> None:
+def test_of_two_concurrent_fetches_one_waits_for_the_other(server: LocalServer, listed: Callable[..., Dataset]) -> None:
     content = b"text" * 1000
     entry = listed(server.offer("/f", content, checksum=True))
     server.give("/f", stalled(content, 0.5), whole(content))  # the first answer takes a while
-    displays = [Heard(), Heard()]
+    displays = [RecordingDisplay(), RecordingDisplay()]
     found: list[Path] = []
     threads = [
-        threading.Thread(target=lambda heard=heard: found.append(fetch_entry(entry, display=heard)))
-        for heard in displays
+        threading.Thread(target=lambda display=display: found.append(fetch_dataset(entry, display=display)))
+        for display in displays
     ]
     for thread in threads:
         thread.start()
@@ -307,20 +322,20 @@ def test_of_two_that_fetch_at_once_one_waits_for_the_other(server: LocalServer, 
     assert found[0] == found[1]
     assert found[0].read_bytes() == content
     assert server.ranges == [None, "bytes=2000-"]  # of the first alone
-    assert sum("waiting for it" in note for heard in displays for note in heard.notes) == 1
+    assert sum("waiting for it" in note for display in displays for note in display.notes) == 1
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-def test_a_fetch_that_is_interrupted_goes_on_where_it_stopped(
+def test_an_interrupted_fetch_continues_where_it_stopped(
     server: LocalServer, posvec_process: Callable[..., subprocess.Popen[bytes]], cache: Path, kind: signal.Signals
 ) -> None:
     content = random.Random(1).randbytes(400_000)
     item = server.offer("/f", content)
     server.give("/f", stalled(content, 30), whole(content))
     before = (
-        "from posvec.datasets.catalogue import CATALOGUE, Download, Entry;"
-        f"CATALOGUE['small'] = Entry('small', 'corpus', '', (Download({item.url!r}, {item.size}, {item.checksum!r}),),"
-        "'', '');"
+        "from posvec.datasets import CATALOGUE, Dataset, Download;"
+        f"download = Download({item.url!r}, {item.size}, {item.checksum!r});"
+        "CATALOGUE['small'] = Dataset('small', 'corpus', '', (download,), '', '');"
     )
     process = posvec_process("data", "fetch", "small", before=before)
     part = cache / "data" / "small" / "downloads" / "f.part"
@@ -339,9 +354,9 @@ def test_a_fetch_that_is_interrupted_goes_on_where_it_stopped(
     assert server.ranges == [None, "bytes=200000-"]
 
 
-def test_a_name_is_trained_on_as_a_path_is(
+def test_train_accepts_the_name_of_a_dataset(
     server: LocalServer,
-    listed: Callable[..., Entry],
+    listed: Callable[..., Dataset],
     tmp_path: Path,
     lines: list[str],
     flags: list[str],
@@ -362,9 +377,9 @@ def test_a_name_is_trained_on_as_a_path_is(
     assert "30 words that cover 7,200 of 7,200 tokens" in ended.out
 
 
-def test_a_name_stands_for_questions_and_pairs(
+def test_evaluate_accepts_the_name_of_a_dataset(
     server: LocalServer,
-    listed: Callable[..., Entry],
+    listed: Callable[..., Dataset],
     tmp_path: Path,
     corpus: Path,
     flags: list[str],
@@ -382,9 +397,9 @@ def test_a_name_stands_for_questions_and_pairs(
     assert len(server.requests) == 2
 
 
-def test_a_name_stands_for_the_texts_of_language_models(
+def test_lm_train_accepts_the_name_of_a_dataset(
     server: LocalServer,
-    listed: Callable[..., Entry],
+    listed: Callable[..., Dataset],
     tmp_path: Path,
     corpus: Path,
     lines: list[str],
@@ -407,14 +422,14 @@ def test_a_name_stands_for_the_texts_of_language_models(
     assert len(server.requests) == 1
 
 
-def test_a_set_of_questions_is_no_corpus(posvec_command: Any, tmp_path: Path) -> None:
+def test_a_set_of_questions_is_not_a_corpus(posvec_command: Any, tmp_path: Path) -> None:
     ended = posvec_command("train", "wikipedia:cs", "analogies:en", "-o", tmp_path / "model")
     assert ended.code == 1
     assert ended.err.startswith("Error: analogies:en is not a corpus but data for analogies; ")
 
 
 def test_the_commands_list_fetch_and_find(
-    server: LocalServer, listed: Callable[..., Entry], posvec_command: Any
+    server: LocalServer, listed: Callable[..., Dataset], posvec_command: Any
 ) -> None:
     listed(server.offer("/f.txt", b"text"))
     ended = posvec_command("data", "list")
@@ -422,7 +437,7 @@ def test_the_commands_list_fetch_and_find(
     assert all(name in ended.out for name in ("wiki-english-20171001", "6.5 GB", "analogies:tr", "rw", "small"))
     ended = posvec_command("data", "path", "small", "--offline")
     assert ended.code == 1
-    assert "offline mode forbids it" in ended.err
+    assert "cannot be fetched in offline mode" in ended.err
     ended = posvec_command("data", "fetch", "small")
     assert ended.code == 0
     path = Path(ended.out.strip())
@@ -441,7 +456,7 @@ def test_the_commands_list_fetch_and_find(
 def test_every_entry_of_the_catalogue_is_complete() -> None:
     for name, entry in CATALOGUE.items():
         assert name == entry.name
-        assert datasets.is_fetchable(name)
+        assert is_fetchable(name)
         assert entry.about
         assert entry.licence
         assert entry.citation

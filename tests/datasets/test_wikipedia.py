@@ -87,7 +87,7 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
         path = tmp_path / "d.xml.bz2"
         path.write_bytes(bz2.compress((HEAD + count * page(text) + "</mediawiki>").encode(), 1))
         tracemalloc.start()
-        assert sum(len(batch) for batch, _ in wikipedia._batches([path], lambda share: None)) == count
+        assert sum(len(batch) for batch, _ in wikipedia._batches([path], lambda fraction: None)) == count
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0]
@@ -96,10 +96,10 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<html></html>", "is no Wikipedia dump: it begins with <html>"),
-        (b"plain text", "is damaged or no Wikipedia dump"),
-        ((HEAD + page("a")).encode(), "is damaged or no Wikipedia dump"),
-        (b"", "is damaged or no Wikipedia dump"),
+        (b"<html></html>", "is not a Wikipedia dump, because it begins with <html>"),
+        (b"plain text", "is damaged or not a Wikipedia dump"),
+        ((HEAD + page("a")).encode(), "is damaged or not a Wikipedia dump"),
+        (b"", "is damaged or not a Wikipedia dump"),
     ],
 )
 def test_what_is_no_dump_is_a_sentence(tmp_path: Path, content: bytes, message: str) -> None:
@@ -148,5 +148,5 @@ def test_parts_that_are_missing_or_no_articles_are_a_sentence(tmp_path: Path) ->
     with pytest.raises(CorpusError, match="is damaged or not what its ending says"):
         list(section_paragraphs(parts[1:]))
     for wrong in ({"title": "T"}, ["a"], {"section_texts": 3}, {"section_texts": [3]}):
-        with pytest.raises(CorpusError, match="line 2 is no article in JSON with section_texts"):
+        with pytest.raises(CorpusError, match="line 2 is not an article in JSON with section_texts"):
             list(section_paragraphs(make_parts(tmp_path, [article("a"), wrong], 1)))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from posvec.datasets.wikitext import Workers, plain_paragraphs, working
+from posvec.datasets.markup_pool import MarkupStripperPool, markup_stripper_pool
+from posvec.datasets.wikitext import plain_paragraphs
 from posvec.errors import PosvecError
 
 pytest.importorskip("wikitextparser")
@@ -77,16 +78,16 @@ def test_any_markup_gives_clean_lines(markup: str) -> None:
 
 def test_processes_strip_as_a_call_does() -> None:
     pages = ["'''a''' b", "čtyři\n{{x}}pět"]
-    with working() as workers:
-        assert workers.paragraphs(pages, ["File"]) == ["a b", "čtyři", "pět"]
-        assert workers.paragraphs([], []) == []
+    with markup_stripper_pool() as pool:
+        assert pool.paragraphs(pages, ["File"]) == ["a b", "čtyři", "pět"]
+        assert pool.paragraphs([], []) == []
 
 
 def test_a_process_that_ends_is_a_sentence() -> None:
-    workers = Workers()
-    workers.paragraphs(["a"], [])
-    workers._all[0].kill()
-    workers._all[0].wait()
+    pool = MarkupStripperPool()
+    pool.paragraphs(["a"], [])
+    pool._all[0].kill()
+    pool._all[0].wait()
     with pytest.raises(PosvecError, match="a process that strips wiki markup has ended"):
-        workers.paragraphs(["a"], [])
-    workers.close()
+        pool.paragraphs(["a"], [])
+    pool.close()

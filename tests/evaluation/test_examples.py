@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from posvec import CorpusError
-from posvec.datasets.library import DATASETS
+from posvec.datasets import EMBEDDED_CORPORA
 from posvec.evaluation import masked
 from posvec.evaluation.clusters import find as find_clusters
 from posvec.evaluation.context_words import top
@@ -131,5 +131,5 @@ def test_a_corpus_without_a_usable_sentence_is_named(model, line):
 
 
 def test_an_embedded_corpus_is_known_by_its_name(model, monkeypatch):
-    monkeypatch.setitem(DATASETS, "tiny", lambda: iter(["karan lotek mimol kabis lomol"]))
+    monkeypatch.setitem(EMBEDDED_CORPORA, "tiny", lambda: iter(["karan lotek mimol kabis lomol"]))
     assert find(model, corpus="tiny").corpus == "tiny"

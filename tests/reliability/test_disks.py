@@ -14,7 +14,7 @@ import pytest
 
 from conftest import Ended
 from local_server import local_server
-from posvec.datasets.catalogue import CATALOGUE, Entry
+from posvec.datasets import CATALOGUE, Dataset
 from posvec.reproduction.scales import SCALES, Scale
 from posvec.system.atomic import TEMPORARY
 from posvec.training.pipeline import train
@@ -169,7 +169,7 @@ def test_a_cache_that_cannot_be_written(
     else:
         disk.remount("ro")
     with local_server() as server:
-        entry = Entry("full", "corpus", "", (server.offer("/f.txt", bytes(100_000)),), "CC0", "")
+        entry = Dataset("full", "corpus", "", (server.offer("/f.txt", bytes(100_000)),), "CC0", "")
         monkeypatch.setitem(CATALOGUE, "full", entry)
         for command in (
             ["train", corpus, "-o", tmp_path / "model", "-q", *flags],

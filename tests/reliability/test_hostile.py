@@ -356,23 +356,23 @@ def test_xz_that_asks_for_gigabytes_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_dump_whose_page_never_ends_is_refused(tmp_path: Path) -> None:
-    from posvec.datasets.wikipedia import _events
+    from posvec.datasets.wikipedia import dump_events
 
     with gzip.open(tmp_path / "dump.gz", "wb", 1) as file:
         file.write(b"<mediawiki><page><text>")
         for _ in range(40):
             file.write(b"word " * 200_000)
     with pytest.raises(CorpusError, match="no page ends"):
-        list(_events(tmp_path / "dump.gz", lambda read: None))
+        list(dump_events(tmp_path / "dump.gz", lambda read: None))
 
 
 def test_entities_that_grow_are_refused(tmp_path: Path) -> None:
-    from posvec.datasets.wikipedia import _events
+    from posvec.datasets.wikipedia import dump_events
 
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 20 if i else "lol" * 20}">' for i in range(9))
     (tmp_path / "dump.xml").write_text(f"<!DOCTYPE m [{entities}]><mediawiki>&e8;</mediawiki>")
-    with pytest.raises(CorpusError, match="damaged or no Wikipedia dump"):
-        list(_events(tmp_path / "dump.xml", lambda read: None))
+    with pytest.raises(CorpusError, match="damaged or not a Wikipedia dump"):
+        list(dump_events(tmp_path / "dump.xml", lambda read: None))
 
 
 def test_markup_that_takes_for_ever_costs_its_page_alone(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -380,5 +380,5 @@ def test_markup_that_takes_for_ever_costs_its_page_alone(monkeypatch: pytest.Mon
     from posvec.datasets import wikitext
 
     monkeypatch.setattr(wikitext, "_SECONDS", 0.5)
-    wikitext._serve([json.dumps([["<!--" * 200_000, "A '''good''' page."], ["Category"]])])
+    wikitext.serve([json.dumps([["<!--" * 200_000, "A '''good''' page."], ["Category"]])])
     assert json.loads(capsys.readouterr().out) == [["A good page."], 1]

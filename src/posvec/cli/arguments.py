@@ -160,13 +160,14 @@ def trained_on_display(quiet: bool, output: Path | str, resumed: tuple[str, str]
 
 def sources(corpus: tuple[str, ...]) -> list[str | Path]:
     """What was named on the command line, each known to be there or to be fetched."""
-    from posvec.datasets.library import DATASETS, check_corpus, is_fetchable
+    from posvec.datasets.embedded import EMBEDDED_CORPORA
+    from posvec.datasets.library import check_corpus, is_fetchable
     from posvec.system.files import find_files
 
     for name in corpus:
         if is_fetchable(name) and not Path(name).exists():
             check_corpus(name)
-        elif name != "-" and not (name in DATASETS and len(corpus) == 1):
+        elif name != "-" and not (name in EMBEDDED_CORPORA and len(corpus) == 1):
             find_files(name)
     return [name if name == "-" or is_remote(name) else Path(name) for name in corpus]
 

@@ -1,4 +1,4 @@
-"""Archives from elsewhere, unpacked without trust: nothing outside of the folder, no links, no bombs."""
+"""Unpacking of untrusted archives: no files outside the folder, no links, no decompression bombs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,42 @@ from posvec.errors import DownloadError, PosvecError
 from posvec.system.files import decompressed, is_corruption
 
 LIMIT = 2 << 30
-"""Bytes that an archive may unpack to."""
+"""The largest total number of bytes of an unpacked archive."""
 _BLOCK = 1 << 20
-# What zipfile and tarfile raise where a file is not as it should be, some of it by accident.
-_DAMAGE = (
+# What zipfile and tarfile raise for damaged files, intentionally or not.
+_CORRUPTION_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, struct.error, OSError),
     *(RuntimeError, ValueError, LookupError, OverflowError),
 )
 
 
 def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True) -> list[Path]:
-    """The files of a tar or zip archive, below ``folder``; only those whose name is ``wanted``."""
+    """Unpack a tar or zip archive.
+
+    Parameters
+    ----------
+    archive
+        The archive; tar archives may be compressed.
+    folder
+        The folder to write to.
+    wanted
+        Called with the name of each file; returns whether to unpack it.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+
+    Raises
+    ------
+    DownloadError
+        If the archive is damaged, too large, or contains links or names that lead outside the folder.
+    """
     written: list[Path] = []
-    left = LIMIT
+    remaining = LIMIT
     try:
         for name, stream in _files(archive):
-            target = _inside(folder, name, archive)
+            target = _checked_target(folder, name, archive)
             if not wanted(name):
                 continue
             with writing_to(folder):
@@ -37,19 +57,19 @@ def unpack(archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda n
                 file = target.open("wb", buffering=0)
             with file:
                 while block := stream.read(_BLOCK):
-                    left -= len(block)
-                    if left < 0:
-                        raise DownloadError(f"{archive} unpacks to more than {LIMIT:,} bytes; it was not used")
+                    remaining -= len(block)
+                    if remaining < 0:
+                        raise DownloadError(f"{archive} unpacks to more than {LIMIT:,} bytes and was not used")
                     with writing_to(folder):
                         file.write(block)
             written.append(target)
     except PosvecError:
         raise
     except Exception as error:
-        if not isinstance(error, _DAMAGE) and not is_corruption(error):
+        if not isinstance(error, _CORRUPTION_ERRORS) and not is_corruption(error):
             raise
-        reason = str(error).partition(":")[0]  # a list of what it is not may follow
-        raise DownloadError(f"{archive} is damaged or no archive ({reason}); fetch it again") from error
+        reason = str(error).partition(":")[0]  # tarfile appends a list of the compressions it tried
+        raise DownloadError(f"{archive} is damaged or not an archive ({reason}); fetch it again") from error
     return written
 
 
@@ -61,7 +81,7 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                     with zipped.open(info) as stream:
                         yield info.filename, stream
         return
-    # Compressed in any way, or not at all. Not decompressed by tarfile, which takes as much memory as a file asks for.
+    # tarfile is not used for decompression, because it allocates as much memory as a file requests.
     with archive.open("rb") as raw, _open_tar(_Stream(decompressed(raw))) as tarred:
         for member in tarred:
             if member.isfile():
@@ -69,7 +89,7 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 assert content is not None
                 yield member.name, content
             elif not member.isdir():
-                raise DownloadError(f"{archive} has a link or device in it, {member.name}; it was not used")
+                raise DownloadError(f"{archive} contains a link or device, {member.name}, and was not used")
 
 
 def _open_tar(stream: Any) -> tarfile.TarFile:
@@ -77,20 +97,20 @@ def _open_tar(stream: Any) -> tarfile.TarFile:
 
 
 class _Stream:
-    """Blocks as a file that is read once, as far as tarfile asks."""
+    """A file object over an iterator of blocks, with the one method that tarfile needs."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._held = blocks, b""
+        self._blocks, self._buffer = blocks, b""
 
     def read(self, size: int) -> bytes:
-        while len(self._held) < size and (block := next(self._blocks, b"")):
-            self._held += block
-        taken, self._held = self._held[:size], self._held[size:]
-        return taken
+        while len(self._buffer) < size and (block := next(self._blocks, b"")):
+            self._buffer += block
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        return data
 
 
-def _inside(folder: Path, name: str, archive: Path) -> Path:
+def _checked_target(folder: Path, name: str, archive: Path) -> Path:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts:
-        raise DownloadError(f"{archive} wants to write outside of its folder, to {name}; it was not used")
+        raise DownloadError(f"{archive} contains a file outside its folder, {name}, and was not used")
     return folder.joinpath(*path.parts)

@@ -1,74 +1,24 @@
-"""What can be fetched by its name: where it is, how large, what it should hash to, under which licence, whom to cite.
+"""The catalogue of datasets that can be downloaded by name.
 
-Sizes and checksums are those that the publishers give or that a copy of exactly the published size has; None where
-there is neither. The licence is as published; where we know of none, it is the page that would say.
+Sizes and checksums are as published, or were measured on a copy of exactly the published size; None means unknown.
+The licence is as published; if we do not know one, the page that may name it is given.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
-Kind = Literal["corpus", "language model", "analogies", "similarity"]
-
-# How what was downloaded becomes what is used: the file as it is; an archive, unpacked; one member of an archive;
-# gensim-data's articles in JSON lines, or a Wikipedia dump, as text with one paragraph per line.
-Layout = Literal["file", "archive", "member", "sections", "dump"]
-
-
-@dataclass(frozen=True)
-class Download:
-    """One file to fetch. The checksum names its algorithm: ``md5:...``, ``sha1:...`` or ``sha256:...``."""
-
-    url: str
-    size: int | None = None
-    checksum: str | None = None
-    at_most: int = 64 << 20  # bytes, where the size is not known
-
-    @property
-    def limit(self) -> int:
-        """As many bytes are taken at most. Without a checksum the file may have grown since it was looked at."""
-        if self.size is None:
-            return self.at_most
-        return self.size if self.checksum else 2 * self.size
-
-    @property
-    def filename(self) -> str:
-        return self.url.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A dataset that can be fetched."""
-
-    name: str
-    kind: Kind
-    about: str
-    downloads: tuple[Download, ...]
-    licence: str
-    citation: str
-    layout: Layout = "file"
-    member: str = ""
-    published_size: int | None = None  # of all downloads together, where only that is known
-
-    @property
-    def size(self) -> int | None:
-        """Bytes to fetch, if that is known."""
-        sizes = [each.size for each in self.downloads if each.size is not None]
-        return sum(sizes) if len(sizes) == len(self.downloads) else self.published_size
-
+from posvec.datasets.definitions import Dataset, Download, DownloadLayout
 
 _GENSIM_DATA = "https://github.com/RaRe-Technologies/gensim-data/releases/download/wiki-english-20171001"
 _WIKI_2017 = ("a7d7d7fd41ea7e2d7fa32ec1bb640d71", "b2683e3356ffbca3b6c2dca6e9801f9f",
               "c5cde2a9ae77b3c4ebce804f6df542c2", "00b71144ed5e3aeeb885de84f7452b81")  # fmt: skip
 
 _CORPORA = (
-    Entry(
+    Dataset(
         "wiki-english-20171001",
         "corpus",
         "the paper's English Wikipedia",
         tuple(
-            # What is attached to a release on GitHub has less than 2 GiB.
+            # Files attached to a GitHub release are smaller than 2 GiB.
             Download(f"{_GENSIM_DATA}/wiki-english-20171001.gz_0{part}", None, f"md5:{checksum}", at_most=2 << 30)
             for part, checksum in enumerate(_WIKI_2017)
         ),
@@ -77,7 +27,7 @@ _CORPORA = (
         "sections",
         published_size=6_516_051_717,
     ),
-    Entry(
+    Dataset(
         "botha-blunsom",
         "language model",
         "texts for language models: cs de en es fr ru",
@@ -105,10 +55,10 @@ def _analogies(
     *,
     checksum: str | None = None,
     member: str = "",
-) -> Entry:
+) -> Dataset:
     download = Download(url, size, checksum)
-    layout: Layout = "member" if member else "file"
-    return Entry(f"analogies:{language}", "analogies", about, (download,), licence, citation, layout, member)
+    layout: DownloadLayout = "member" if member else "file"
+    return Dataset(f"analogies:{language}", "analogies", about, (download,), licence, citation, layout, member)
 
 
 _ANALOGIES = (
@@ -159,13 +109,13 @@ _ANALOGIES = (
     *(
         _analogies(
             language,
-            f"{spelled} analogies",
+            f"{english_name} analogies",
             f"https://dl.fbaipublicfiles.com/fasttext/word-analogies/questions-words-{language}.txt",
             size,
             "Grave et al. 2018, Learning Word Vectors for 157 Languages, LREC",
             "see https://fasttext.cc/docs/en/crawl-vectors.html",
         )
-        for language, spelled, size in (
+        for language, english_name, size in (
             ("fr", "French", 1_073_616),
             ("hi", "Hindi", 2_213_485),
             ("pl", "Polish", 825_883),
@@ -216,10 +166,10 @@ _ANALOGIES = (
 
 def _similarity(
     name: str, about: str, file: str, size: int | None, citation: str, licence: str = "", checksum: str | None = None
-) -> Entry:
+) -> Dataset:
     url = f"{_GITHUB}/mfaruqui/eval-word-vectors/master/data/word-sim/EN-{file}.txt"
     licence = licence or "see https://github.com/mfaruqui/eval-word-vectors"
-    return Entry(name, "similarity", about, (Download(url, size, checksum),), licence, citation)
+    return Dataset(name, "similarity", about, (Download(url, size, checksum),), licence, citation)
 
 
 _FINKELSTEIN = "Finkelstein et al. 2002, Placing Search in Context: The Concept Revisited, TOIS"
@@ -309,4 +259,5 @@ _SIMILARITIES = (
     ),
 )
 
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in (*_CORPORA, *_ANALOGIES, *_SIMILARITIES)}
+CATALOGUE: dict[str, Dataset] = {dataset.name: dataset for dataset in (*_CORPORA, *_ANALOGIES, *_SIMILARITIES)}
+"""All datasets that can be downloaded, by name; Wikipedia dumps are found by :mod:`posvec.datasets.dumps`."""

@@ -1,4 +1,4 @@
-"""Corpora that need no download. So far one, which every machine with Python has: the documentation inside of it."""
+"""Corpora that need no download. There is one so far: the documentation that is installed with Python and NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import inspect
 import os
 import sysconfig
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,41 @@ from posvec.datasets.prose import sentences
 from posvec.errors import CorpusError
 
 
-def python_docs() -> Iterator[str]:
-    """Sentences of the docstrings of the standard library and of NumPy, and of Python's reference (``help("for")``).
+def embedded_corpus(name: str) -> Iterator[str]:
+    """Return the lines of an embedded corpus, one sentence each.
 
-    The same installation gives the same sentences in the same order, each of them once. Source files are parsed, not
-    imported: importing all of the standard library would print a poem and open a web browser.
+    Parameters
+    ----------
+    name
+        A name in :data:`EMBEDDED_CORPORA`; so far only ``python-docs``.
+
+    Returns
+    -------
+    iterator of str
+        The sentences.
+
+    Raises
+    ------
+    CorpusError
+        If there is no embedded corpus of that name.
+
+    Examples
+    --------
+    >>> from posvec.datasets import embedded_corpus
+    >>> sentence = next(embedded_corpus("python-docs"))
+    >>> len(sentence.split()) >= 4
+    True
+    """
+    if name not in EMBEDDED_CORPORA:
+        raise CorpusError(f"there is no dataset {name!r}; choose from {', '.join(sorted(EMBEDDED_CORPORA))}")
+    return EMBEDDED_CORPORA[name]()
+
+
+def python_docs() -> Iterator[str]:
+    """Yield the sentences of the docstrings of the standard library and NumPy, and of Python's language reference.
+
+    The same installation gives the same sentences in the same order, without duplicates. Source files are parsed, not
+    imported: importing the whole standard library would print a poem and open a web browser.
     """
     seen: set[str] = set()
     for text in _python_texts():
@@ -32,15 +62,19 @@ def python_docs() -> Iterator[str]:
                 yield sentence
     if not seen:
         raise CorpusError(
-            "the dataset python-docs is empty here: this Python has neither its sources nor docstrings; "
-            "use a corpus of your own"
+            "the dataset python-docs is empty, because this Python has neither sources nor docstrings; use your own "
+            "corpus"
         )
 
 
-# Folders without prose: tests, other people's packages, tables of characters.
+EMBEDDED_CORPORA: dict[str, Callable[[], Iterator[str]]] = {"python-docs": python_docs}
+"""The corpora that need no download, by name."""
+
+
+# Folders without prose, or of other packages: tests, installed packages, character tables.
 _SKIPPED = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__", "turtledemo", "encodings"}
 
-# Parts of NumPy whose documentation is compiled, not in its sources.
+# Classes of numpy.random whose documentation is compiled and not in Python sources.
 _COMPILED = ("Generator", "RandomState", "SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
@@ -48,7 +82,7 @@ def _python_texts() -> Iterator[str]:
     library = Path(sysconfig.get_path("stdlib"))
     for file in _sources(library):
         yield from _topics(file) if file == library / "pydoc_data" / "topics.py" else _docstrings(file)
-    # Shells put names of their own among the built-in ones; those are neither classes nor compiled.
+    # Interactive shells add names to the builtins; those are neither classes nor compiled functions.
     built_in = (value for name, value in sorted(vars(builtins).items()) if not name.startswith("_"))
     yield from _compiled_docstrings(value for value in built_in if inspect.isclass(value) or inspect.isbuiltin(value))
     for file in _sources(Path(np.__file__).parent):
@@ -64,8 +98,8 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def _topics(file: Path) -> Iterator[str]:
-    """The texts of ``pydoc_data.topics``: one dictionary of strings."""
-    tree = _parsed(file)
+    """The texts of ``pydoc_data.topics``, which is one dictionary of strings."""
+    tree = _parse(file)
     for node in tree.body if tree else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
             for value in node.value.values:
@@ -74,8 +108,8 @@ def _topics(file: Path) -> Iterator[str]:
 
 
 def _docstrings(file: Path) -> Iterator[str]:
-    """The docstrings of a source file in the order of the text, and the texts that NumPy hands to ``add_newdoc``."""
-    tree = _parsed(file)
+    """The docstrings of a source file in their order, and the texts that NumPy passes to ``add_newdoc``."""
+    tree = _parse(file)
     nodes: list[ast.AST] = [tree] if tree else []
     while nodes:
         node = nodes.pop()
@@ -83,9 +117,9 @@ def _docstrings(file: Path) -> Iterator[str]:
             yield ast.get_docstring(node, clean=False) or ""
         elif isinstance(node, ast.Expr):
             yield from _new_docs(node.value)
-        # Only statements hold docstrings: to look into expressions as well would take as long again.
-        inner = [child for part in _BODIES for child in getattr(node, part, ())]
-        nodes.extend(reversed(inner))
+        # Only statements have docstrings; walking through expressions, too, would double the time.
+        children = [child for field in _BODIES for child in getattr(node, field, ())]
+        nodes.extend(reversed(children))
 
 
 _BODIES = ("body", "handlers", "orelse", "finalbody")
@@ -100,11 +134,11 @@ def _new_docs(call: ast.expr) -> Iterator[str]:
                     yield node.value
 
 
-def _parsed(file: Path) -> ast.Module | None:
-    """A source file as a tree; None if this Python cannot read it, as some files for other versions or systems."""
+def _parse(file: Path) -> ast.Module | None:
+    """The syntax tree of a source file, or None if this Python cannot parse it, as with files for other versions."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in other people's strings
+            warnings.simplefilter("ignore")  # about invalid escapes in string literals
             return ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""Sentences of English out of documentation: without code, tables, headings and markup."""
+"""Extraction of English sentences from documentation, without code, tables, headings and markup."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from collections.abc import Iterator
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a docstring, in order, each on one line; whatever does not look like prose is dropped."""
+    """Yield the sentences of a docstring in their order, each on one line; text that is not prose is dropped."""
     for paragraph in _paragraphs(inspect.cleandoc(text)):
         for sentence in _SENTENCE_END.split(_without_markup(paragraph)):
             if _is_prose(sentence):
                 yield sentence
 
 
-# A full stop or the like, with a closing quote, before a word with a capital letter; not the stop of an abbreviation.
+# The space between sentences: after . ! or ? and perhaps a closing quote, before a capital letter, not after e.g. etc.
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!cf\.)\s+(?=[\"'(\[]?[A-Z])"
 )
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Runs of lines that belong together, joined; literal blocks, doctests, rules and parameter tables left out."""
+    """Paragraphs, each joined to one line; literal blocks, doctests, rules and parameter tables are left out."""
     lines: list[str] = []
-    indent: int | None = None  # of the paragraph; None: its next line tells
-    literal: int | None = None  # lines further to the right than this are code
+    indent: int | None = None  # of the paragraph; None if its next line determines it
+    literal: int | None = None  # lines with a larger indent than this are code
     skipping = False  # until an empty line
     for line in [*text.splitlines(), ""]:
         stripped = line.strip()
-        here = len(line) - len(line.lstrip())
+        line_indent = len(line) - len(line.lstrip())
         if stripped and literal is not None:
-            if here > literal:
+            if line_indent > literal:
                 continue
             literal = None
         kind = _kind(stripped)
         if kind == "rule":
             lines = lines[:-1]  # the line above it is a heading
-        if kind != "text" or (indent is not None and here != indent and not _goes_on(lines, stripped)):
+        if kind != "text" or (indent is not None and line_indent != indent and not _continues(lines, stripped)):
             if lines:
                 yield " ".join(lines)
             lines, indent = [], None
@@ -46,17 +46,17 @@ def _paragraphs(text: str) -> Iterator[str]:
         elif kind == "prompt":
             skipping = True
         elif kind == "directive":
-            literal = None if _PROSE_DIRECTIVE.match(stripped) else here
+            literal = None if _PROSE_DIRECTIVE.match(stripped) else line_indent
         elif kind in ("bullet", "text") and not skipping:
             bullet = _BULLET.match(stripped) if kind == "bullet" else None
             lines.append(stripped[bullet.end() :] if bullet else stripped)
-            indent = None if bullet else here
+            indent = None if bullet else line_indent
             if stripped.endswith("::"):
-                literal = here
+                literal = line_indent
 
 
-def _goes_on(lines: list[str], line: str) -> bool:
-    """Whether a line that is indented differently continues a sentence: the line before it was full."""
+def _continues(lines: list[str], line: str) -> bool:
+    """Whether a line with another indent continues a sentence, because the line before it was full."""
     return len(lines) > 0 and len(lines[-1]) > 50 and lines[-1][-1] not in ".:;!?" and line[0].islower()
 
 
@@ -64,7 +64,7 @@ def _kind(line: str) -> str:
     if not line:
         return "empty"
     if line[0].isalpha() and " : " not in line and "::=" not in line and line[1:2] not in ".) ":
-        return "text"  # what nearly all lines are, decided quickly
+        return "text"  # a quick decision for nearly all lines
     return next((kind for kind, pattern in _KINDS.items() if pattern.match(line)), "text")
 
 
@@ -73,7 +73,7 @@ _BULLET = re.compile(r"([-*+•o]|\(?(\d+|[a-zA-Z])[.)])\s+(?=\S)|[:@](param|typ
 _KINDS = {
     "prompt": re.compile(r">>>|\.\.\.( |$)|In \[\d+\]:|\$ "),
     "directive": re.compile(r"\.\. "),
-    "rule": re.compile(r"[^\w\s]{3,}(\s+[^\w\s]{3,})*$"),  # under a heading, or in a table
+    "rule": re.compile(r"[^\w\s]{3,}(\s+[^\w\s]{3,})*$"),  # the underline of a heading, or the border of a table
     "bullet": _BULLET,
     "parameter": re.compile(r"[*`]*\w[\w*`., ]{0,60} : \S"),
     "grammar": re.compile(r".*::=|\|"),
@@ -101,10 +101,10 @@ _MARKUP = [
 
 
 def _is_prose(sentence: str) -> bool:
-    """Prose has words, mostly in lower case; code and tables have symbols, and seldom end as sentences do."""
+    """Whether a sentence is prose: mostly lower-case words, few symbols; even fewer if it has no final punctuation."""
     words, lower = len(_WORD.findall(sentence)), len(_LOWER.findall(sentence))
-    share = 0.4 if sentence[-1:] in ".!?;" else 0.12
-    return words >= 4 and lower >= 0.5 * words and len(_SYMBOL.findall(sentence)) <= share * words
+    most_symbols = 0.4 if sentence[-1:] in ".!?;" else 0.12
+    return words >= 4 and lower >= 0.5 * words and len(_SYMBOL.findall(sentence)) <= most_symbols * words
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

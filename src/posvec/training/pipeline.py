@@ -13,8 +13,9 @@ from typing import Any, Protocol, TypeVar
 
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source, open_corpus
-from posvec.datasets.library import DATASETS, Quiet, corpus_path, dataset, is_fetchable
-from posvec.datasets.library import Display as FetchingDisplay
+from posvec.datasets.embedded import EMBEDDED_CORPORA, embedded_corpus
+from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
+from posvec.datasets.library import corpus_path, is_fetchable
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
 from posvec.presets import make_config
@@ -31,7 +32,7 @@ from posvec.vocabulary import Vocabulary
 Result = TypeVar("Result")
 
 
-class Display(FetchingDisplay, Callback, Protocol):
+class Display(FetchDisplay, Callback, Protocol):
     """Shows how the work goes: the stages before training, and training itself."""
 
 
@@ -165,7 +166,7 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
     return Model.load(path, verify)
 
 
-class Silent(Quiet):
+class Silent(SilentFetchDisplay):
     """A display that shows nothing."""
 
     def on_block(self, progress: object) -> None: ...
@@ -177,13 +178,13 @@ def open_source(
     source: Source,
     config: Config,
     tokenizer: Callable[[str], Sequence[str]] | None = None,
-    display: FetchingDisplay | None = None,
+    display: FetchDisplay | None = None,
 ) -> Corpus:
     """The text of a source as a model of this configuration reads it; also of an embedded corpus, by its name."""
     names: object = [source] if isinstance(source, str | Path) else source
     name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
-    if name in DATASETS and not Path(name).exists():
-        opened = open_corpus(dataset(name), config.text, tokenizer)
+    if name in EMBEDDED_CORPORA and not Path(name).exists():
+        opened = open_corpus(embedded_corpus(name), config.text, tokenizer)
         opened.name, opened.paths = name, [name]
         return opened
     if isinstance(source, str):
@@ -262,7 +263,7 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | 
         raise ModelError(f"the corpus of {model} did not come from files alone; give it again: posvec resume {model} -")
     sources = [each if is_remote(each) else Path(each) for each in state.sources]
     for source in sources:
-        if isinstance(source, Path) and not source.exists() and str(source) not in DATASETS:
+        if isinstance(source, Path) and not source.exists() and str(source) not in EMBEDDED_CORPORA:
             raise ModelError(
                 f"the corpus {source} that {model} was being trained on is gone; put it back, or say where it is now: "
                 f"posvec resume {model} CORPUS"
@@ -270,7 +271,7 @@ def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | 
     return sources
 
 
-def _fetched(source: str | Path, display: FetchingDisplay | None) -> str | Path:
+def _fetched(source: str | Path, display: FetchDisplay | None) -> str | Path:
     """The file of a dataset that can be fetched; anything else is itself."""
     if not is_fetchable(str(source)) or Path(source).exists():
         return source
