@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from posvec import ConfigError, CorpusError, ModelError
-from posvec.reproduction import measures, paper
-from posvec.reproduction.bench import Bench, Inputs, Recipe
+from posvec.reproduction import measures, paper, reproduce
 from posvec.reproduction.claims import Claim, judge
 from posvec.reproduction.experiments import EXPERIMENTS
 from posvec.reproduction.findings import Findings, Mean
-from posvec.reproduction.running import reproduce
+from posvec.reproduction.inputs import Inputs
 from posvec.reproduction.scales import SCALES, Scale
+from posvec.reproduction.workspace import Recipe, Workspace
 from posvec.training.pipeline import Silent
 
 for module in ("sklearn", "matplotlib", "optuna"):
@@ -39,7 +39,7 @@ TINY = Scale(
     positional_dims=(0, 60, 300),
     explosion_dim=24,
     trials=2,
-    longest_window=4,
+    max_window=4,
     settings={"dim": 10, "buckets": 500, "min_count": 1, "sample": 0.0, "negatives": 2},
     language_model={"hidden": 10, "layers": 1, "epochs": 2, "batch": 4, "steps": 20, "train_tokens": 200},
 )
@@ -107,7 +107,7 @@ def test_the_report_has_every_experiment_with_its_figures(whole):
     assert all(f"](figures/{name})" in text for name in figures)
 
 
-def test_the_report_says_what_was_run_where_and_with_what(whole):
+def test_the_report_has_the_corpus_the_command_and_the_machine(whole):
     text = (whole / "report.md").read_text()
     for fact in ("corpus.txt: 4,950 words", "posvec reproduce --corpus corpus.txt", f"NumPy {np.__version__}".lower(),
                  " of memory", "| commit |", "about 3,000 words, 1 epoch, D = 10"):  # fmt: skip
@@ -115,7 +115,7 @@ def test_the_report_says_what_was_run_where_and_with_what(whole):
     assert str(whole.parent) not in text
 
 
-def test_numbers_of_the_paper_stand_beside_ours(whole):
+def test_numbers_of_the_paper_are_beside_the_reproduced_ones(whole):
     text = (whole / "report.md").read_text()
     assert "| subword | 360.91 | " in text
     assert "| 5 | 65.3% | " in text
@@ -125,30 +125,33 @@ def test_numbers_of_the_paper_stand_beside_ours(whole):
     assert f"| 71.7% | {accuracy:.1%} |" in text
 
 
-def test_every_claim_is_judged_and_those_against_the_paper_are_sentences(whole):
+def test_every_claim_is_judged_and_disagreements_are_listed(whole):
     findings = Findings(whole / "data")
     verdicts = [judge(claim, findings) for each in EXPERIMENTS for claim in each.claims]
     assert all(verdict.agrees is not None for verdict in verdicts)
     text = (whole / "report.md").read_text()
-    _, _, rest = text.partition("## Where this disagrees with the paper\n")
-    told, _, _ = rest.partition("\n## ")
+    _, _, rest = text.partition("## Disagreements with the paper\n")
+    section, _, _ = rest.partition("\n## ")
     against = [verdict for verdict in verdicts if not verdict.agrees]
     assert against
     assert len(against) < len(verdicts)
-    assert told.count("\n- ") == len(against)
-    assert f"Of {len(verdicts)} claims that could be compared, {len(verdicts) - len(against)} agree." in told
+    assert section.count("\n- ") == len(against)
+    assert f"Of {len(verdicts)} claims that could be compared, {len(verdicts) - len(against)} agree." in section
     for verdict in against:
-        assert f"- {verdict.claim.text}. The paper: {verdict.claim.paper}. Here: {verdict.here}; this disagrees" in told
+        assert (
+            f"- {verdict.claim.text}. The paper: {verdict.claim.paper}. Here: {verdict.measured}; this disagrees"
+            in section
+        )
 
 
-def test_models_are_removed_when_all_is_measured(whole):
+def test_models_are_removed_at_the_end(whole):
     assert sorted(file.name for file in whole.iterdir()) == ["data", "figures", "report.html", "report.md", "run.json"]
 
 
-# ---- going on ------------------------------------------------------------------------------------------------------
+# ---- continuing ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_done_is_not_done_again_and_more_seeds_are_added(whole, given):
+def test_findings_are_not_measured_again_and_seeds_can_be_added(whole, given):
     before = measured(whole)
     options = {"questions": given / "questions.txt"}
     tiny(given / "corpus.txt", whole, **options)
@@ -164,12 +167,12 @@ KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_reproduction import TINY, QUALITATIVE
-from posvec.reproduction.running import reproduce
+from posvec.reproduction import reproduce
 reproduce(sys.argv[2], sys.argv[3], scale=TINY, threads=1, seeds=2, only=["variances", *QUALITATIVE])
 """
 
 
-def test_a_run_that_was_killed_goes_on_with_what_is_missing(given, tmp_path):
+def test_a_killed_reproduction_continues_with_what_is_missing(given, tmp_path):
     output = tmp_path / "results"
     arguments = [sys.executable, "-c", KILLED, str(Path(__file__).parent), str(given / "corpus.txt"), str(output)]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -192,8 +195,8 @@ def test_a_run_that_was_killed_goes_on_with_what_is_missing(given, tmp_path):
     assert text.count(" | complete | ") == 1 + len(QUALITATIVE)
 
 
-def test_training_that_was_interrupted_goes_on_from_its_checkpoint(long_corpus, tmp_path):
-    class Impatient(Silent):
+def test_interrupted_training_resumes_from_its_checkpoint(long_corpus, tmp_path):
+    class Interrupting(Silent):
         blocks = 0
 
         def on_block(self, progress):
@@ -201,33 +204,35 @@ def test_training_that_was_interrupted_goes_on_from_its_checkpoint(long_corpus, 
             if self.blocks == 40:
                 signal.raise_signal(signal.SIGINT)
 
-    def bench(display):
-        return Bench(str(long_corpus), 96_000, tmp_path, TINY, Inputs(), 1, display)
+    def workspace(display):
+        return Workspace(str(long_corpus), 96_000, tmp_path, TINY, Inputs(), 1, display)
 
     recipe = Recipe("constrained", "main")
-    patient = bench(Silent())
+    uninterrupted = workspace(Silent())
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            bench(Impatient()).model(recipe, 1)
+            workspace(Interrupting()).model(recipe, 1)
     finally:
         signal.signal(signal.SIGINT, before)
-    went_on = patient.model(recipe, 1)
-    patient.forget(recipe, 1)
-    assert patient.cpu_seconds(recipe, 1) is None
-    whole = patient.model(recipe, 1)
-    assert whole.output_vectors.tobytes() == went_on.output_vectors.tobytes()
-    seconds = patient.cpu_seconds(recipe, 1)
+    resumed = uninterrupted.model(recipe, 1)
+    uninterrupted.remove_model(recipe, 1)
+    assert uninterrupted.cpu_seconds(recipe, 1) is None
+    whole = uninterrupted.model(recipe, 1)
+    assert whole.output_vectors.tobytes() == resumed.output_vectors.tobytes()
+    seconds = uninterrupted.cpu_seconds(recipe, 1)
     assert seconds is not None
     assert seconds > 0
 
 
-def test_a_folder_keeps_to_its_corpus_and_overwrite_begins_anew(given, corpus, tmp_path):
+def test_a_folder_has_one_corpus_unless_overwritten(given, corpus, tmp_path):
     output = tmp_path / "results"
     first = tiny(given / "corpus.txt", output, only=["positions"])
-    with pytest.raises(ModelError, match=r"another corpus; choose another output, or begin anew with --overwrite"):
+    with pytest.raises(
+        ModelError, match=r"another value of corpus; choose another output, or start again with --overwrite"
+    ):
         tiny(corpus, output, only=["positions"])
-    with pytest.raises(ModelError, match="another sentences"):
+    with pytest.raises(ModelError, match="another value of sentences"):
         tiny(given / "corpus.txt", output, only=["positions"], sentences=["a [MASK]"])
     assert tiny(given / "corpus.txt", output, only=["positions"]) == first
     assert tiny(corpus, output, only=["variances"], overwrite=True) != first
@@ -243,7 +248,7 @@ def test_two_processes_do_not_work_in_one_folder(given, tmp_path):
     os.close(lock)
 
 
-def test_one_that_was_killed_before_it_said_what_it_is_begins_anew(given, tmp_path):
+def test_a_reproduction_killed_before_it_wrote_its_identity_starts_again(given, tmp_path):
     (tmp_path / "results" / "work").mkdir(parents=True)
     (tmp_path / "results" / ".posvec-0123456789ab.tmp").write_text("{")
     tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
@@ -252,7 +257,7 @@ def test_one_that_was_killed_before_it_said_what_it_is_begins_anew(given, tmp_pa
     assert not names & {"work", ".posvec-0123456789ab.tmp"}
 
 
-# ---- what is given -------------------------------------------------------------------------------------------------
+# ---- inputs -------------------------------------------------------------------------------------------------
 
 
 def test_experiments_without_data_are_skipped_and_the_report_says_how_to_give_them(given, tmp_path):
@@ -294,36 +299,36 @@ def test_without_sentences_a_qualitative_report_asks_for_some(given, tmp_path):
     ("options", "error", "message"),
     [
         ({"only": ["position"]}, ConfigError, r"no experiment 'position' \(did you mean positions\?\); choose from"),
-        ({"only": ["windows"], "qualitative": True}, ConfigError, "none of the experiments named is a qualitative one"),
+        ({"only": ["windows"], "qualitative": True}, ConfigError, "none of the given experiments is qualitative"),
         ({"seeds": 0}, ConfigError, "seeds is 0, but must be at least 1"),
         ({"threads": -1}, ConfigError, "threads is -1, but must be at least 0"),
         ({"preset": "papers"}, ConfigError, "no preset 'papers'; choose from posvec"),
-        ({"sentences": ["no gap"]}, ConfigError, r"'no gap' should have exactly one \[MASK\]"),
+        ({"sentences": ["no gap"]}, ConfigError, r"'no gap' must have exactly one \[MASK\]"),
         ({"questions": "nowhere.txt"}, CorpusError, r"nowhere\.txt"),
         ({"language_data": "nowhere"}, CorpusError, "nowhere"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_done(given, tmp_path, options, error, message):
+def test_invalid_options_are_refused_before_anything_is_done(given, tmp_path, options, error, message):
     with pytest.raises(error, match=message):
         tiny(given / "corpus.txt", tmp_path / "results", **options)
     assert not (tmp_path / "results").exists()
 
 
-def test_a_scale_or_a_corpus_that_cannot_be_is_refused(given, tmp_path):
+def test_an_invalid_scale_or_corpus_is_refused(given, tmp_path):
     with pytest.raises(ConfigError, match="no scale 'huge'; choose from small, medium, full"):
         reproduce(given / "corpus.txt", tmp_path / "results", scale="huge")
     with pytest.raises(ConfigError, match="give files or the name of a dataset"):
         reproduce(["some words here", "and there"], tmp_path / "results", scale=TINY)
 
 
-def test_a_folder_of_other_things_is_left_alone(given, posvec_command, tmp_path):
+def test_a_folder_with_other_files_is_refused(given, posvec_command, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     ended = posvec_command("reproduce", "--corpus", given / "corpus.txt", "-o", tmp_path, "--only", "variances")
     assert ended.code == 1
     assert ended.err.startswith(f"Error: {tmp_path} is neither empty nor a reproduction")
     ended = posvec_command("reproduce", "--corpus", given / "corpus.txt", "-o", tmp_path / "mine.txt", "--overwrite")
     assert ended.code == 1
-    assert "is a file, and a report is a folder" in ended.err
+    assert "is a file, but the output must be a folder" in ended.err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -331,7 +336,7 @@ def test_damaged_findings_are_named(given, tmp_path):
     tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
     file = tmp_path / "results" / "data" / "variances-1.json"
     file.write_text(file.read_text()[:50])
-    with pytest.raises(ModelError, match=r"variances-1\.json is damaged .* remove it, and it is measured again"):
+    with pytest.raises(ModelError, match=r"variances-1\.json is damaged .* remove it, and it will be measured again"):
         tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
     file.unlink()
     assert "complete" in tiny(given / "corpus.txt", tmp_path / "results", only=["variances"])
@@ -352,7 +357,7 @@ def found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("one", "relation", "other", "tolerance", "word"),
+    ("one", "relation", "other", "tolerance", "label"),
     [
         ("a", "<", "much", 0, "agrees"),
         ("a", ">", "much", 0, "disagrees"),
@@ -365,16 +370,16 @@ def found(tmp_path):
         ("a", ">", "absent", 0, ""),
     ],
 )
-def test_claims_are_judged_by_the_mean_difference_and_its_interval(found, one, relation, other, tolerance, word):
+def test_claims_are_judged_by_the_mean_difference_and_its_interval(found, one, relation, other, tolerance, label):
     def number(name):
         return lambda seed: seed["x"]["v"][name]
 
     verdict = judge(Claim("", "", number(one), relation, number(other), tolerance=tolerance), found)
-    assert verdict.word == word
-    assert (verdict.here == "not measured") == (not word)
+    assert verdict.label == label
+    assert (verdict.measured == "not measured") == (not label)
 
 
-def test_of_one_seed_a_claim_says_so(found):
+def test_a_verdict_of_one_seed(found):
     verdict = judge(Claim("A is small", "a < 2", lambda seed: seed["x"]["single"]["a"], "<", 2.0, ".1f"), found)
     assert verdict.sentence() == "A is small. The paper: a < 2. Here: 1.0 against 2.0; this agrees (one seed)."
 
@@ -384,30 +389,30 @@ def test_intervals_are_those_of_students_t(found):
     values = [each["much"] for each in found.of("x", "v")]
     mean = found.mean("x", "v", "much")
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert (mean.value - mean.half, mean.value + mean.half) == pytest.approx((low, high))
-    assert mean.shown(".1f") == "9.5 ± 1.2"
-    assert Mean.of([0.5]).shown(".0%") == "50%"
+    assert (mean.value - mean.half_width, mean.value + mean.half_width) == pytest.approx((low, high))
+    assert mean.format(".1f") == "9.5 ± 1.2"
+    assert Mean.of([0.5]).format(".0%") == "50%"
     assert found.mean("x", "v", "absent") is None
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_part_of_the_corpus_is_of_lines_spread_evenly_over_it(tmp_path):
+def test_a_sample_of_the_corpus_has_lines_spread_evenly(tmp_path):
     (tmp_path / "corpus.txt").write_text("".join(f"{number} word\n" for number in range(6000)))
-    bench = Bench(tmp_path / "corpus.txt", 12_000, tmp_path, TINY, Inputs(), 1, Silent())
-    assert bench.corpus("main") == tmp_path / "corpus.txt"
-    numbers = [int(line.split()[0]) for line in bench.corpus("sweep").read_text().splitlines()]
+    workspace = Workspace(tmp_path / "corpus.txt", 12_000, tmp_path, TINY, Inputs(), 1, Silent())
+    assert workspace.corpus("main") == tmp_path / "corpus.txt"
+    numbers = [int(line.split()[0]) for line in workspace.corpus("sweep").read_text().splitlines()]
     assert len(numbers) == 1500
     assert set(np.diff(numbers)) == {4}
 
 
-def test_positional_features_are_in_proportion_to_the_features_there_are():
+def test_positional_features_are_in_proportion_to_the_dim():
     assert [SCALES["small"].positional_dim(size) for size in (0, 60, 300)] == [0, 60, 300]
     assert [TINY.positional_dim(size) for size in (0, 60, 300)] == [0, 2, 10]
 
 
 def test_factors_of_the_square_root_uniform_distribution_multiply_to_a_uniform_one():
     stats = pytest.importorskip("scipy.stats")
-    product = measures._square_root_uniform(1) * measures._square_root_uniform(2)
+    product = measures.sample_square_root_uniform(1) * measures.sample_square_root_uniform(2)
     assert stats.kstest(product[:20_000], stats.uniform(0, 2).cdf).pvalue > 0.01

@@ -1,6 +1,11 @@
-"""The paper, reproduced with one command: ``posvec reproduce``.
+"""The reproduction of the paper with one command, ``posvec reproduce``, or one function, :func:`reproduce`.
 
-``experiments`` is the list of what the paper shows, as data, ``scales`` says how large each of them is, ``running``
-does what is missing, ``findings`` keeps what was measured, ``claims`` compares it with what the paper says, and
-``report`` tells it all in Markdown and HTML.
+``experiments`` lists the tables and figures of the paper, ``scales`` the sizes of a reproduction. ``measures`` has what
+is measured of each experiment, ``findings`` the files that keep it, and ``presentation`` its tables and figures.
+``paper``, ``positional_claims`` and ``quality_claims`` have the published numbers and claims, ``claims`` compares them
+with the findings, and ``report`` writes everything as Markdown and HTML.
 """
+
+from posvec.reproduction.running import reproduce
+
+__all__ = ["reproduce"]

@@ -1,7 +1,7 @@
-"""Every table and figure of the paper, as data: the one list of what a reproduction runs. What the paper says of each
-is in ``paper``.
+"""The experiments of a reproduction, one for each table and figure of the paper.
 
-The order is that of running and of the report: what gives something to look at early comes first.
+They run and appear in the report in this order; quick ones are first. The paper's numbers are in ``paper``, its claims
+in ``positional_claims`` and ``quality_claims``.
 """
 
 from __future__ import annotations
@@ -10,35 +10,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from posvec.reproduction import measures, paper, showing
-from posvec.reproduction.bench import Bench, Recipe
+from posvec.reproduction import measures, paper, presentation
 from posvec.reproduction.claims import Claim
 from posvec.reproduction.findings import Findings
+from posvec.reproduction.positional_claims import POSITIONAL_CLAIMS
+from posvec.reproduction.quality_claims import QUALITY_CLAIMS
 from posvec.reproduction.scales import Scale
+from posvec.reproduction.workspace import Recipe, Workspace
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure."""
+    """One table or figure of the paper."""
 
     name: str
     title: str
-    place: str
+    location: str
     """Where it is in the paper."""
-    lead: str
+    description: str
     variants: Callable[[Scale], Mapping[str, Recipe | str]]
-    """What is measured one by one, by name: of a model or, where none is trained, of something that has a name."""
-    measure: Callable[[Bench, Any, int], dict[str, Any]]
-    """Of a variant and a seed."""
-    show: Callable[[Findings, Mapping[str, float]], showing.Shown]
-    """The findings, beside the paper's numbers."""
-    needs: tuple[str, ...] = ()
-    """Names of inputs without which it is skipped."""
+    """What is measured, by the name of the variant: a model, or a name if no model is trained."""
+    measure: Callable[[Workspace, Any, int], dict[str, Any]]
+    """Measures a variant with a seed."""
+    present: Callable[[Findings, Mapping[str, float]], presentation.Presentation]
+    """Makes figures and tables of the findings and the paper's numbers."""
+    inputs: tuple[str, ...] = ()
+    """The names of the inputs without which the experiment is skipped."""
     extra: tuple[str, str] = ("sklearn", "plots")
-    """A module that it needs, and the extra that brings it."""
+    """A module that the experiment imports, and the extra of posvec that installs it."""
     every_seed: bool = True
+    """Whether it is repeated with every seed."""
     qualitative: bool = False
-    """Whether it looks into the positional vectors, which needs no test data and makes sense in any language."""
+    """Whether it is about the positional vectors, which needs no test sets and suits any language."""
 
     @property
     def published(self) -> Mapping[str, float]:
@@ -47,16 +50,11 @@ class Experiment:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the paper says of it."""
-        return paper.CLAIMS[self.name]
+        """The claims of the paper about this experiment."""
+        return _CLAIMS[self.name]
 
 
-MISSING = {
-    "questions": "no word analogies were given; add --questions FILE",
-    "sentences": "no sentences were given; add --sentence 'words with a [MASK] among them'",
-    "language_data": "no texts for language modelling were given; add --language-data FOLDER",
-}
-
+_CLAIMS = {**POSITIONAL_CLAIMS, **QUALITY_CLAIMS}
 _INITIALIZERS = ("sqrt_normal_as_run", "sqrt_normal", "uniform", "identity", "vanilla")
 
 
@@ -101,80 +99,80 @@ EXPERIMENTS = (
         "Initial values",
         "appendix A, figures of densities",
         "Densities of a feature u of an input vector, of a feature d of a positional vector, and of their product, at "
-        "D = 1 as in the paper. In the subword model the place of the product is taken by U(±1/D): an initializer "
+        "D = 1 as in the paper. The subword model has values from U(±1/D) in place of the product: an initializer "
         "whose product has the same variance (a ratio of 1) keeps the effective learning rate.",
         _names(*_INITIALIZERS, "square-root uniform"),
         measures.initial_values,
-        showing.initial_values,
+        presentation.show_initial_values,
         every_seed=False,
     ),
     Experiment(
         "variances",
         "Variance of the square-root normal distribution",
         "appendix A, figure of Var_k",
-        "Var_k[u·d] / σ² where the infinite product in the definition of the distribution is cut off after the factors "
+        "Var_k[u·d] / σ² if the infinite product in the definition of the distribution is truncated after the factors "
         "0..k; posvec and the paper use k = 9.",
         _names("sqrt_normal"),
         measures.variances,
-        showing.variances,
+        presentation.show_variances,
         every_seed=False,
     ),
     Experiment(
         "masked-words",
         "Masked words",
         "table of masked word prediction",
-        "The best words for the gap of each sentence, and the ranks and probabilities σ(s) of selected words, as the "
-        "model of the first seed has them.",
+        "The most probable words for the [MASK] of each sentence, and the ranks and probabilities σ(s) of selected "
+        "words, by the model of the first seed.",
         _main("constrained", "positional"),
         measures.masked_words,
-        showing.masked_words,
-        needs=("sentences",),
+        presentation.show_masked_words,
+        inputs=("sentences",),
         qualitative=True,
     ),
     Experiment(
         "positions",
         "Importance of positions",
         "figure of the importance of positions",
-        "The ℓ2 norm of the positional vector of each position, scaled to 0..1 in each model; mean and 95 % interval "
+        "The ℓ2 norm of the positional vector of each position, scaled to 0–1 in each model; mean and 95 % interval "
         "over seeds.",
         _main("constrained", "positional"),
         measures.position_importance,
-        showing.positions,
+        presentation.show_positions,
         qualitative=True,
     ),
     Experiment(
         "clusters",
         "Clusters of positional features",
         "figure of the importance of positions according to clusters",
-        "Ward's clusters of positional features by the side of the masked word that they weigh more: mean |d| of each "
-        "cluster at each position, its size in parentheses. Curves are those of the first seed, sizes of all.",
+        "Ward's clusters of positional features by the side of the masked word that they give more weight to: mean |d| "
+        "of each cluster at each position, its size in parentheses. Curves are of the first seed, sizes of all seeds.",
         _main("constrained", "positional"),
         measures.feature_clusters,
-        showing.clusters,
+        presentation.show_clusters,
         qualitative=True,
     ),
     Experiment(
         "context-words",
         "Importance of context words",
         "section on positional vectors, words named in the text",
-        "The context words that each cluster maximizes: by mean |u| over the cluster, as in the paper, and by how much "
-        "greater it is than over the next cluster. Shown are those of the first seed, among the 20,000 most frequent.",
+        "The context words that each cluster maximizes: by mean |u| over the cluster, as in the paper, and by its "
+        "ratio to that of the next cluster. The words are of the first seed, among the 20,000 most frequent.",
         _main("constrained", "positional"),
-        measures.classes_of_words,
-        showing.context_words,
+        measures.context_word_classes,
+        presentation.show_context_words,
         qualitative=True,
     ),
     Experiment(
         "models",
         "Training times and accuracy",
         "Table 1, training times",
-        "The models at the paper's window sizes and numbers of positional features. Seconds are by the clock, CPU "
-        "seconds those of all cores, which other work on the machine changes less; the paper's are of 2.4 billion "
-        "words on 8 cores. Accuracy is of word analogies by 3CosAdd among the 200,000 most frequent words; the paper "
-        "has none of these models but in its figures.",
+        "The models with the paper's window sizes and numbers of positional features. Seconds are elapsed time; CPU "
+        "seconds are the time of all cores, which other work on the machine changes less. The paper's times are for "
+        "2.4 billion words on 8 cores. Accuracy is that of word analogies by 3CosAdd among the 200,000 most frequent "
+        "words; the paper has the accuracy of these models only in its figures.",
         _main("subword", "positional", "constrained", "general"),
         measures.training,
-        showing.models,
+        presentation.show_models,
     ),
     Experiment(
         "windows",
@@ -184,8 +182,8 @@ EXPERIMENTS = (
         "over seeds.",
         _windows,
         measures.accuracy,
-        showing.windows,
-        needs=("questions",),
+        presentation.show_windows,
+        inputs=("questions",),
     ),
     Experiment(
         "positional-features",
@@ -195,44 +193,45 @@ EXPERIMENTS = (
         "(a subword model) to all (the positional model); mean and 95 % interval over seeds.",
         _positional_dims,
         measures.accuracy,
-        showing.positional_features,
-        needs=("questions",),
+        presentation.show_positional_features,
+        inputs=("questions",),
     ),
     Experiment(
         "initializers",
         "Effect of the initializer on training",
         "appendix A, text; accuracies published beside the paper's code",
         "Word analogy accuracy of positional models with different initial values, and whether training with d = 1 "
-        "explodes at a large D. In its text the paper has the square-root normal distribution of variance σ²; its "
-        "authors' code took the root twice, which is called as run here.",
+        "explodes at a large D. The text of the paper describes the square-root normal distribution with variance σ²; "
+        "the code of its authors takes the root twice, which is called “as run” here.",
         _initializers,
         measures.accuracy,
-        showing.initializers,
-        needs=("questions",),
+        presentation.show_initializers,
+        inputs=("questions",),
     ),
     Experiment(
         "language-model",
         "Language modelling",
         "figure and table of perplexities",
         "Perplexity of recurrent language models whose lookup tables are the frozen vectors of each model: validation "
-        "by epoch, and test at the best epoch; mean and 95 % interval over seeds. Perplexities of different texts and "
-        "vocabularies cannot be compared: only the order of the models can.",
+        "by epoch, and test at the best epoch; mean and 95 % interval over seeds. Perplexities of other texts and "
+        "vocabularies are not comparable; only the order of the models is.",
         _main("subword", "positional", "constrained"),
         measures.perplexity,
-        showing.language_model,
-        needs=("language_data",),
+        presentation.show_language_model,
+        inputs=("language_data",),
         extra=("torch", "lm"),
     ),
     Experiment(
         "search",
         "Optimal window sizes and numbers of positional features",
         "Table 1, c and D′",
-        "What Sequential Model-Based Optimization (Tree-structured Parzen Estimator) finds best by word analogies. One "
-        "search of each model: the optimum of so few trials, of models that differ by little, is a rough one.",
+        "The settings with the highest word analogy accuracy that Sequential Model-Based Optimization (Tree-structured "
+        "Parzen Estimator) finds. There is one search for each model; with so few trials of models that differ little, "
+        "the optimum is only approximate.",
         _searches,
         measures.optimum,
-        showing.search,
-        needs=("questions",),
+        presentation.show_search,
+        inputs=("questions",),
         extra=("optuna", "search"),
         every_seed=False,
     ),

@@ -1,4 +1,4 @@
-"""Where figures come from: the machine, the versions of what they were computed with, the commit."""
+"""The provenance of a reproduction: the machine, the versions of libraries, and the commit of posvec."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PACKAGES = ("numpy", "scikit-learn", "optuna", "torch")
 
 
 def commit() -> str:
-    """Of the checkout that posvec runs from, marked if it was changed; or else its version."""
+    """Return the commit of the checkout that posvec runs from, with a + if it was modified; otherwise the version."""
     here = Path(__file__).parent
     try:
-        # Not the commit of whatever repository a virtual environment happens to be in.
+        # A virtual environment may be inside the repository of another project, which does not track this file.
         tracked = _git("ls-files", "--error-unmatch", "findings.py", cwd=here)
         changed = "+" if _git("status", "--porcelain", "--untracked-files=no", cwd=here) else ""
         return f"{_git('rev-parse', '--short', 'HEAD', cwd=here)}{changed}" if tracked else __version__
@@ -27,7 +27,7 @@ def commit() -> str:
 
 
 def machine() -> str:
-    """The processor, its cores and the memory."""
+    """Return the processor, its cores and the memory."""
     name = platform.processor() or platform.machine()
     memory = ""
     try:
@@ -40,6 +40,7 @@ def machine() -> str:
 
 
 def versions() -> str:
+    """Return the versions of posvec, Python and the libraries that influence the results."""
     found = [f"posvec {__version__}", f"Python {platform.python_version()}"]
     for package in _PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""How large a reproduction is: words to train on, points of the sweeps, trials, seeds, the language model."""
+"""Scales of a reproduction: the amount of text, the points of sweeps, trials, seeds and the language model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal
 from posvec.config import Config
 from posvec.presets import PAPER_RATE, make_config
 
-# The main models are looked at closely; those of sweeps and searches are many, and may be trained on less text.
-Part = Literal["main", "sweep"]
+CorpusPart = Literal["main", "sweep"]
+"""Sweeps and searches train many models, which may use less text than the main models."""
 
 _WINDOWS = (5, 10, 20, 30, 40, 50)
 _POSITIONAL_DIMS = (0, 50, 60, 100, 150, 200, 250, 300)
@@ -18,44 +18,46 @@ _POSITIONAL_DIMS = (0, 50, 60, 100, 150, 200, 250, 300)
 
 @dataclass(frozen=True)
 class Scale:
-    """Sizes of all experiments; the default of each is the paper's."""
+    """The sizes of all experiments; the defaults are the paper's."""
 
     name: str
-    takes: str
-    """How long it takes, in words."""
+    duration: str
+    """How long the reproduction takes, as text."""
     seeds: int
     preset: str
-    words: Mapping[Part, int | None] = field(default_factory=lambda: {"main": None, "sweep": None})
-    """At most so many words of the corpus, in lines spread evenly over it; None: all."""
+    words: Mapping[CorpusPart, int | None] = field(default_factory=lambda: {"main": None, "sweep": None})
+    """At most this many words of the corpus, as lines spread evenly over it; None: all."""
     windows: tuple[int, ...] = _WINDOWS
     positional_dims: tuple[int, ...] = _POSITIONAL_DIMS
-    """Of D = 300: where D is less, D' is less too."""
+    """For D = 300; scaled in proportion to D."""
     explosion_dim: int = 900
-    """D at which the initializer identity is said to explode."""
+    """D for the claim that training with the initializer identity explodes."""
     trials: int = 30
-    """Of each search."""
-    longest_window: int = 50
-    """That a search tries."""
+    """The number of trials of each search."""
+    max_window: int = 50
+    """The largest window size that a search tries."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of every model, beside those of the preset."""
+    """Settings of all models, in addition to the preset."""
     sweep_settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of those of sweeps and searches: with little text, more passes over it and more of its frequent words."""
+    """Settings of models in sweeps and searches: with little text they need more epochs and less subsampling."""
     sweep_remark: str = ""
-    """How these were come by, which reports tell."""
+    """How the sweep settings were chosen, for the report."""
     language_model: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the language models."""
 
-    def config(self, model: str, part: Part = "main", **settings: Any) -> Config:
-        of_part = self.sweep_settings if part == "sweep" else {}
-        return make_config(model, self.preset, **{**self.settings, **of_part, **settings})
+    def config(self, model: str, part: CorpusPart = "main", **settings: Any) -> Config:
+        """Return the configuration of one of the four models on a part of the corpus."""
+        part_settings = self.sweep_settings if part == "sweep" else {}
+        return make_config(model, self.preset, **{**self.settings, **part_settings, **settings})
 
     @property
     def dim(self) -> int:
-        """D of all models."""
+        """The D of all models."""
         return self.config("general").model.dim
 
-    def positional_dim(self, of_300: int) -> int:
-        """D' in proportion to D."""
-        return round(of_300 * self.dim / 300)
+    def positional_dim(self, size_of_300: int) -> int:
+        """Scale a D' for D = 300 to the D of the models."""
+        return round(size_of_300 * self.dim / 300)
 
 
 SCALES = {
@@ -70,7 +72,7 @@ SCALES = {
             words={"main": 100_000_000, "sweep": 4_000_000},
             trials=8,
             sweep_settings={"epochs": 3, "sample": 1e-4},
-            sweep_remark="chosen after probes on English Wikipedia: one epoch with r = 1e-05 teaches too little",
+            sweep_remark="chosen by trial runs on English Wikipedia: one epoch with r = 1e-05 is too little training",
             language_model={
                 "lowercase": True,
                 "train_tokens": 60_000,

@@ -1,4 +1,4 @@
-"""The workbench: corpora, trained models and language models that experiments ask for, kept while they are needed."""
+"""The working folder of a reproduction: samples of the corpus, trained models and language models."""
 
 from __future__ import annotations
 
@@ -13,42 +13,29 @@ from typing import Any
 from posvec.corpus.sources import Source
 from posvec.errors import ModelError
 from posvec.model import Model
-from posvec.reproduction.scales import Part, Scale
+from posvec.reproduction.inputs import Inputs
+from posvec.reproduction.scales import CorpusPart, Scale
 from posvec.system.atomic import replacing
 from posvec.training.pipeline import Display, open_source, prepare, resume, train_prepared
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model to train: one of the four, on one part of the corpus, with some settings changed."""
+    """How to train a model: one of the four models, a part of the corpus, and changed settings."""
 
     model: str
-    part: Part
+    part: CorpusPart
     settings: tuple[tuple[str, Any], ...] = ()
 
     @property
     def name(self) -> str:
+        """The name of the model's folder, without the seed."""
         return "-".join([self.part, self.model, *(f"{name}={value}" for name, value in self.settings)])
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What the user has given beside the corpus."""
-
-    questions: tuple[Path, ...] = ()
-    pairs: tuple[Path, ...] = ()
-    language_data: Path | None = None
-    language: str | None = None
-    sentences: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    """Whose ranks in these sentences are asked for."""
-    context_words: tuple[str, ...] = ()
-    """Whose classes are asked for."""
-
-
 @dataclass
-class Bench:
-    """Where everything is made that takes long; what is done is found again after an interruption."""
+class Workspace:
+    """Makes what takes long to make, and finds it again after an interruption."""
 
     source: Source
     total_words: int
@@ -59,16 +46,16 @@ class Bench:
     display: Display
 
     def model(self, recipe: Recipe, seed: int) -> Model:
-        """Trained now, or earlier; or its training goes on."""
-        folder = self._folder(recipe, seed)
+        """Load a model, resume its interrupted training, or train it."""
+        folder = self._model_folder(recipe, seed)
         if folder.exists():
             try:
-                before = Model.load(folder)
-            except ModelError:  # killed while it was saved for the first time: nothing is lost
+                existing = Model.load(folder)
+            except ModelError:  # interrupted while it was saved for the first time; train it again
                 shutil.rmtree(folder)
             else:
-                if before.state is None:
-                    return before
+                if existing.state is None:
+                    return existing
                 return resume(folder, self.corpus(recipe.part), threads=self.threads, display=self.display)
         self.display.note(f"training {recipe.name}, seed {seed}")
         config = self.scale.config(recipe.model, recipe.part, **dict(recipe.settings), seed=seed, threads=self.threads)
@@ -76,17 +63,17 @@ class Bench:
             created, encoded, preparation = prepare(opened, config, self.display)
             clock = _Clock()
             model = train_prepared(created, encoded, preparation, [self.display, clock], opened.paths, folder)
-        _write(self._times(recipe, seed), clock.seconds)
+        _write_json(self._times_file(recipe, seed), clock.seconds)
         return model
 
     def cpu_seconds(self, recipe: Recipe, seed: int) -> float | None:
-        """Of all threads while the model was trained; None if that was interrupted."""
+        """Return the CPU time of all threads that trained a model; None if its training was interrupted."""
         with contextlib.suppress(OSError):
-            return float(json.loads(self._times(recipe, seed).read_text()))
+            return float(json.loads(self._times_file(recipe, seed).read_text()))
         return None
 
-    def corpus(self, part: Part) -> Source:
-        """All of the text, or so many words of it as the scale says, in a file of lines spread evenly over it."""
+    def corpus(self, part: CorpusPart) -> Source:
+        """Return the corpus, or a file of lines spread evenly over it with as many words as the scale allows."""
         limit = self.scale.words[part]
         if limit is None or limit >= self.total_words:
             return self.source
@@ -96,7 +83,7 @@ class Bench:
         return path
 
     def language_model(self, recipe: Recipe, seed: int) -> Any:
-        """The report of a language model on the vectors of a model."""
+        """Return the report of a language model on the vectors of a model; train or resume it if necessary."""
         from posvec import language_model
         from posvec.language_model.storage import load_report
 
@@ -104,7 +91,7 @@ class Bench:
         if folder.exists():
             with contextlib.suppress(ModelError):
                 report = load_report(folder)
-                return report if report.test_loss is not None else self._resumed(folder)
+                return report if report.test_loss is not None else self._resume_language_model(folder)
             shutil.rmtree(folder)
         data = self.inputs.language_data
         assert data is not None
@@ -120,50 +107,49 @@ class Bench:
             **self.scale.language_model,
         ).report
 
-    def forget(self, recipe: Recipe, seed: int) -> None:
-        """A model that nothing needs any more."""
-        shutil.rmtree(self._folder(recipe, seed), ignore_errors=True)
+    def remove_model(self, recipe: Recipe, seed: int) -> None:
+        """Remove a model that is no longer needed."""
+        shutil.rmtree(self._model_folder(recipe, seed), ignore_errors=True)
 
-    def _folder(self, recipe: Recipe, seed: int) -> Path:
+    def _model_folder(self, recipe: Recipe, seed: int) -> Path:
         return self.folder / "models" / f"{recipe.name}-{seed}"
 
-    def _times(self, recipe: Recipe, seed: int) -> Path:
+    def _times_file(self, recipe: Recipe, seed: int) -> Path:
         return self.folder / "times" / f"{recipe.name}-{seed}.json"
 
-    def _resumed(self, folder: Path) -> Any:
+    def _resume_language_model(self, folder: Path) -> Any:
         from posvec import language_model
 
         return language_model.resume(folder, self.inputs.language_data, display=self.display).report
 
-    def _sample(self, share: float, path: Path) -> None:
+    def _sample(self, fraction: float, path: Path) -> None:
         with (
             open_source(self.source, self.scale.config("general"), display=self.display) as opened,
-            self.display.stage(f"taking {share:.1%} of the lines") as progress,
+            self.display.stage(f"taking {fraction:.1%} of the lines") as progress,
             replacing(path) as file,
         ):
             number = 0
             for block in opened.blocks(progress):
                 for line in block.removesuffix(b"\n").split(b"\n"):
-                    if int((number + 1) * share) > int(number * share):
+                    if int((number + 1) * fraction) > int(number * fraction):
                         file.write(line + b"\n")
                     number += 1
 
 
 class _Clock:
-    """Time of all cores from when it is made to the last stretch of training: other work on the machine, which makes
-    training take longer, hardly changes it."""
+    """Measures the CPU time of training, which other work on the machine affects less than the elapsed time."""
 
     def __init__(self) -> None:
-        self._began = time.process_time()
+        self._started = time.process_time()
         self.seconds = 0.0
 
     def on_block(self, progress: object) -> None:
-        self.seconds = time.process_time() - self._began
+        self.seconds = time.process_time() - self._started
 
     def on_epoch(self, progress: object) -> None: ...
 
 
-def _write(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(json.dumps(value).encode())
