@@ -52,7 +52,7 @@ class Reproduce(Action):
     needs = ("optuna", "matplotlib.figure", "sklearn", "scipy.stats", "posvec.reproduction.running")
 
     def command(self) -> object:
-        from posvec.reproduction.running import reproduce
+        from posvec.reproduction import reproduce
         from posvec.reproduction.scales import Scale
 
         tiny = Scale(
