@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "problem.hpp"
+#include "level.hpp"
 
 namespace posvec {
 
-// Those that this machine can run, slowest first.
+// The levels that this machine can run, slowest first.
 std::vector<const Level *> available_levels();
 
-// The one named, or the fastest for an empty name; throws std::invalid_argument for one that is not available.
+// The named level, or the fastest if the name is empty; throws std::invalid_argument for one that is not available.
 const Level &choose_level(const std::string &name);
 
 }  // namespace posvec

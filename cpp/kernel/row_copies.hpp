@@ -1,60 +1,63 @@
-// A table whose rows all threads update, and this thread's own copies of its busiest rows.
-// Included by kernel.hpp inside the namespace of one instruction-set level.
+// A table whose rows all threads update, and this thread's own copies of its most frequent rows.
 //
-// A row that two threads write travels from cache to cache at every step, and whoever writes waits for it. Few rows are
-// so busy: a thread works on copies of those, and adds what it learnt to the table every so often (problem.hpp).
-// Updates of other threads are seen that much later, and fewer get lost.
+// A row that two threads write moves from cache to cache at every step, and the writer waits for it. Few rows are
+// written that often: a thread works on copies of those, and adds what it learnt to the table from time to time
+// (copy_policy.hpp). Updates of other threads are seen that much later, and fewer get lost.
 #pragma once
 
-#include "fixed16.hpp"
+#include <cstddef>
+#include <cstdint>
+
+#include "fixed16_vectors.hpp"
 #include "simd.hpp"
 
 namespace posvec::POSVEC_LEVEL {
 
-class SharedTable {
+template <class Stored> class RowCopies {
   public:
-    // Rows `first` .. first + count - 1 have copies; there is memory for two of each.
-    SharedTable(void *rows, std::size_t row_bytes, std::uint32_t first, std::uint32_t count, unsigned char *copies)
-        : row_bytes(row_bytes), first(first), count(count), rows(static_cast<unsigned char *>(rows)), copies(copies),
-          as_fetched(copies + count * row_bytes) {}
+    // Rows of `stride` numbers, of which `first` .. first + count - 1 have copies. There is memory for two copies of
+    // each: the one that is trained, and the row as it was fetched.
+    RowCopies(Stored *table, std::size_t stride, std::uint32_t first, std::size_t count, Stored *copies)
+        : row_bytes_(stride * sizeof(Stored)), first_(first), count_(static_cast<std::uint32_t>(count)),
+          table_(reinterpret_cast<unsigned char *>(table)), copies_(reinterpret_cast<unsigned char *>(copies)),
+          fetched_(copies_ + count * row_bytes_) {}
 
-    // To be trained: a row's copy, if it has one. Without a branch, for which it will be cannot be foreseen.
-    unsigned char *operator[](std::uint32_t row) const {
-        return shared(row) + (-static_cast<std::ptrdiff_t>(has_copy(row)) & to_copy);
+    // The row to be trained: its copy if it has one. Branchless: the branch would be unpredictable.
+    Stored *operator[](std::uint32_t row) const {
+        const std::ptrdiff_t offset = -static_cast<std::ptrdiff_t>(row - first_ < count_) & to_copy_;
+        return reinterpret_cast<Stored *>(table_ + row * row_bytes_ + offset);
     }
 
-    bool has_copy(std::uint32_t row) const { return row - first < count; }
-    unsigned char *shared(std::uint32_t row) const { return rows + row * row_bytes; }
-
-    // Copies what the table has.
-    template <class Number> void fetch() const {
-        each<Number>([](const Number *shared, Number *copy, Number *before) {
+    // Copies the rows of the table.
+    void fetch() const {
+        for_each_vector([](const Stored *shared, Stored *copy, Stored *fetched) {
             const auto values = load_shared(shared);
             store(copy, values);
-            store(before, values);
+            store(fetched, values);
         });
     }
 
     // Adds to the table what the copies have learnt.
-    template <class Number> void merge() const {
-        each<Number>([](Number *shared, const Number *copy, const Number *before) {
-            move_shared(shared, load(copy) - load(before));
+    void merge() const {
+        for_each_vector([](Stored *shared, const Stored *copy, const Stored *fetched) {
+            move_shared(shared, load(copy) - load(fetched));
         });
     }
 
   private:
-    template <class Number, class Body> void each(Body body) const {
-        Number *shared = reinterpret_cast<Number *>(rows + first * row_bytes);
-        Number *copy = reinterpret_cast<Number *>(copies), *before = reinterpret_cast<Number *>(as_fetched);
-        constexpr std::size_t lanes = sizeof(load(copy)) / sizeof(Number);
-        for (std::size_t j = 0, size = count * row_bytes / sizeof(Number); j < size; j += lanes)
-            body(shared + j, copy + j, before + j);
+    template <class Body> void for_each_vector(Body body) const {
+        Stored *shared = reinterpret_cast<Stored *>(table_ + first_ * row_bytes_);
+        Stored *copy = reinterpret_cast<Stored *>(copies_), *fetched = reinterpret_cast<Stored *>(fetched_);
+        constexpr std::size_t lanes = sizeof(load(copy)) / sizeof(Stored);
+        for (std::size_t j = 0, size = count_ * row_bytes_ / sizeof(Stored); j < size; j += lanes)
+            body(shared + j, copy + j, fetched + j);
     }
 
-    const std::size_t row_bytes;
-    const std::uint32_t first, count;
-    unsigned char *const rows, *const copies, *const as_fetched;
-    const std::ptrdiff_t to_copy = copies - rows - static_cast<std::ptrdiff_t>(first * row_bytes);  // of a row
+    const std::size_t row_bytes_;
+    const std::uint32_t first_, count_;
+    unsigned char *const table_, *const copies_, *const fetched_;
+    // From a row to its copy.
+    const std::ptrdiff_t to_copy_ = copies_ - table_ - static_cast<std::ptrdiff_t>(first_ * row_bytes_);
 };
 
 }  // namespace posvec::POSVEC_LEVEL
