@@ -21,7 +21,6 @@ import numpy as np
 from machine import OWN_CORES, probed
 from posvec import Config, Model, make_config
 from posvec.system.arrays import padded
-from posvec.training.stretches import kernel_options
 from reporting import HERE, RESULTS, made_by, spread, table, write
 from trainers import PosvecTrainer, Sample
 
@@ -122,7 +121,7 @@ def least_moved(config: Config, base: Model, sample: Sample) -> Moved:
             order.append(rows[begin[word] : begin[word + 1]])
             input_rows += len(order[-1])
         order.append(outputs + np.append(others, word))
-    number_bytes = 2 if kernel_options(config).narrow else 4
+    number_bytes = 2 if config.training.precision == "fixed16" else 4
     return Moved(
         np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + config.training.negatives, kept,
         number_bytes * padded(config.model.dim),

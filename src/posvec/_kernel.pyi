@@ -46,11 +46,15 @@ def copy_records(
 def find_not_finite(table: NDArray[np.float32], begin: int, end: int) -> int: ...
 
 PAD: int
+"""Rows of the tables are padded to a multiple of so many numbers."""
+INPUT_UNIT: float
+"""The features of a fixed16 table are multiples of it."""
+OUTPUT_UNIT: float
 INPUT_BOUND: float
-"""Of features that are trained in 16 bits."""
+"""The largest feature of a fixed16 table."""
 OUTPUT_BOUND: float
 
-class Options:
+class KernelOptions:
     dim: int
     positional_dim: int
     window: int
@@ -63,17 +67,15 @@ class Options:
     shrink: bool
     text_positions: bool
     score_limit: float
-    narrow: bool
     threads: int
     def __init__(self) -> None: ...
 
 class Workspace:
+    """The working memory of one thread, for any trainer."""
+
     def __init__(self) -> None: ...
 
-class DoubleWorkspace:
-    def __init__(self) -> None: ...
-
-class Trainer:
+class Float32Trainer:
     def __init__(
         self,
         input: NDArray[np.float32],
@@ -84,13 +86,9 @@ class Trainer:
         keep: NDArray[np.float32],
         alias_probability: NDArray[np.float32],
         alias: NDArray[np.uint32],
-        options: Options,
+        options: KernelOptions,
         cpu: str = "",
     ) -> None: ...
-    def pack(self) -> None: ...
-    def unpack(self) -> None: ...
-    def unpack_input(self, table: NDArray[np.float32]) -> None: ...
-    def unpack_output(self, table: NDArray[np.float32]) -> None: ...
     def train(
         self,
         workspace: Workspace,
@@ -115,6 +113,90 @@ class Trainer:
         held_out: bool = False,
         first_line: int = 0,
     ) -> dict[str, NDArray[np.uint32]]: ...
+
+class Float64Trainer:
+    def __init__(
+        self,
+        input: NDArray[np.float64],
+        output: NDArray[np.float64],
+        positional: NDArray[np.float64],
+        row_begin: NDArray[np.uint64],
+        rows: NDArray[np.uint32],
+        keep: NDArray[np.float32],
+        alias_probability: NDArray[np.float32],
+        alias: NDArray[np.uint32],
+        options: KernelOptions,
+        cpu: str = "",
+    ) -> None: ...
+    def train(
+        self,
+        workspace: Workspace,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        lr: float,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+        first_line: int = 0,
+    ) -> tuple[int, int, float]: ...
+    def draw(
+        self,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+        first_line: int = 0,
+    ) -> dict[str, NDArray[np.uint32]]: ...
+
+class Fixed16Trainer:
+    def __init__(
+        self,
+        input: NDArray[np.int16],
+        output: NDArray[np.int16],
+        positional: NDArray[np.float32],
+        row_begin: NDArray[np.uint64],
+        rows: NDArray[np.uint32],
+        keep: NDArray[np.float32],
+        alias_probability: NDArray[np.float32],
+        alias: NDArray[np.uint32],
+        options: KernelOptions,
+        cpu: str = "",
+    ) -> None: ...
+    def train(
+        self,
+        workspace: Workspace,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        lr: float,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+        first_line: int = 0,
+    ) -> tuple[int, int, float]: ...
+    def draw(
+        self,
+        ids: NDArray[np.uint32],
+        lines: NDArray[np.uint64],
+        begin: int,
+        end: int,
+        seed: int,
+        validation: float = 0.0,
+        held_out: bool = False,
+        first_line: int = 0,
+    ) -> dict[str, NDArray[np.uint32]]: ...
+
+def encode_fixed16(table: NDArray[np.float32], unit: float, codes: NDArray[np.int16]) -> None:
+    """Round a table (n, stride) to multiples of ``unit``; the codes may begin where the table does in memory."""
+
+def decode_fixed16(codes: NDArray[np.int16], unit: float, table: NDArray[np.float32]) -> None:
+    """Write the features that codes stand for; the codes may begin where the table does in memory."""
 
 def mean_rows(
     table: NDArray[np.float32],

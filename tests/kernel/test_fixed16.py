@@ -1,4 +1,4 @@
-"""Training with vectors in 16 bits: what is packed comes back, and learning is that of 32 bits but for noise."""
+"""Training with vectors in 16 bits: what is encoded is decoded, and learning is that of 32 bits but for noise."""
 
 from __future__ import annotations
 
@@ -9,66 +9,70 @@ import posvec
 from posvec import _kernel
 from posvec.presets import MODELS as KINDS
 from posvec.presets import PRESETS
-from posvec.training.stretches import kernel_options
 from test_kernel import MODELS, Problem, busy_rows
 
 UNIT, LEAST, MOST = 1 / 2048, -16, 32767 / 2048
 OUTPUT_UNIT, LEAST_OUTPUT, MOST_OUTPUT = 1 / 8192, -4, 32767 / 8192
 
 
-class NarrowProblem(Problem):
-    """As a crew trains it: packed, trained, unpacked."""
-
-    narrow = True
+class Fixed16Problem(Problem):
+    """Encoded, trained in 16 bits, decoded."""
 
     def __init__(self, **options):
         super().__init__(**{"dtype": np.float32, "dim": 48, **options})
 
-    def kernel_options(self):
-        options = super().kernel_options()
-        options.narrow = self.narrow
-        return options
+    def trainer(self, cpu=""):
+        self.codes = [encoded(self.input, UNIT), encoded(self.output, OUTPUT_UNIT)]
+        row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
+        return _kernel.Fixed16Trainer(
+            *self.codes, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
+            self.alias_probability, self.alias, self.kernel_options(), cpu,
+        )  # fmt: skip
 
     def train(self, lr=0.1, seed=7, cpu=""):
-        trainer = self.trainer(cpu)
-        trainer.pack()
-        done = trainer.train(_kernel.Workspace(), self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
-        trainer.unpack()
-        return done
+        result = super().train(lr, seed, cpu)
+        _kernel.decode_fixed16(self.codes[0], UNIT, self.input)
+        _kernel.decode_fixed16(self.codes[1], OUTPUT_UNIT, self.output)
+        return result
 
 
-class WideProblem(NarrowProblem):
-    narrow = False
+class Float32Problem(Problem):
+    def __init__(self, **options):
+        super().__init__(**{"dtype": np.float32, "dim": 48, **options})
 
 
-@pytest.mark.parametrize("model", MODELS)
+def encoded(table, unit):
+    memory = np.zeros(table.size + 32, np.int16)
+    start = -memory.ctypes.data % 64 // 2
+    codes = memory[start : start + table.size].reshape(table.shape)
+    _kernel.encode_fixed16(table, unit, codes)
+    return codes
+
+
 @pytest.mark.parametrize("dim", [16, 48, 300])
-def test_packing_rounds_features_to_units(model, dim):
-    share = MODELS[model]["positional_dim"] / 40
-    problem = NarrowProblem(**{**MODELS[model], "dim": dim, "positional_dim": int(share * dim)})
-    trainer = problem.trainer()
-    tables = {"input": (UNIT, LEAST, MOST), "output": (OUTPUT_UNIT, LEAST_OUTPUT, MOST_OUTPUT)}
-    before = {}
-    for name in tables:
-        table = getattr(problem, name)
-        table[:, :dim] *= 10
-        table[0, dim - 1], table[1, dim - 1] = 99, -99
-        before[name] = table.copy()
-    trainer.pack()
-    trainer.unpack()
-    for name, (unit, least, most) in tables.items():
-        np.testing.assert_allclose(getattr(problem, name), np.clip(before[name], least, most), atol=unit / 2, rtol=0)
-        before[name] = getattr(problem, name).copy()
-    trainer.pack()
-    trainer.unpack()
-    for name in tables:
-        np.testing.assert_array_equal(getattr(problem, name), before[name])
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize(
+    ("unit", "least", "most"), [(UNIT, LEAST, MOST), (OUTPUT_UNIT, LEAST_OUTPUT, MOST_OUTPUT)], ids=["input", "output"]
+)
+def test_encoding_rounds_features_to_units(unit, least, most, in_place, dim):
+    table = Float32Problem(dim=dim).input
+    table[:, :dim] *= 10
+    table[0, dim - 1], table[1, dim - 1] = 99, -99
+    expected = np.clip(table, least, most)
+    codes = table.reshape(-1).view(np.int16)[: table.size].reshape(table.shape) if in_place else encoded(table, unit)
+    _kernel.encode_fixed16(table, unit, codes)
+    _kernel.decode_fixed16(codes, unit, table)
+    np.testing.assert_allclose(table, expected, atol=unit / 2, rtol=0)
+    before = table.copy()
+    _kernel.encode_fixed16(table, unit, codes)
+    _kernel.decode_fixed16(codes, unit, table)
+    np.testing.assert_array_equal(table, before)
 
 
 @pytest.mark.parametrize("words", [600, 10_000])
 @pytest.mark.parametrize("model", ["subword", "constrained"])
 def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without(model, words):
-    alone, copying = (busy_rows(NarrowProblem(**MODELS[model], words=words, threads=number)) for number in (1, 2))
+    alone, copying = (busy_rows(Fixed16Problem(**MODELS[model], words=words, threads=number)) for number in (1, 2))
     alone.train()
     copying.train()
     np.testing.assert_allclose(copying.input, alone.input, atol=UNIT, rtol=0)
@@ -78,10 +82,10 @@ def test_a_thread_that_works_on_copies_of_busy_rows_learns_what_it_would_without
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_on_average_steps_are_those_of_wide_rows(model):
+def test_on_average_steps_are_those_of_float32_rows(model):
     lr, runs = 0.002, 400  # steps of well under a unit, drawn anew in every run
     means = []
-    for kind in (NarrowProblem, WideProblem):
+    for kind in (Fixed16Problem, Float32Problem):
         problem = kind(**MODELS[model], seed=2)
         problem.input[:] = np.round(problem.input / UNIT) * UNIT
         problem.output[:] = np.round(problem.output / OUTPUT_UNIT) * OUTPUT_UNIT
@@ -93,20 +97,22 @@ def test_on_average_steps_are_those_of_wide_rows(model):
             mean[0] += (problem.input - start[0]) / runs
             mean[1] += (problem.output - start[1]) / runs
         means.append(mean)
-    for narrow, wide, unit in zip(*means, (UNIT, OUTPUT_UNIT), strict=True):
-        assert np.abs(wide).max() > unit / 2
-        error = narrow - wide
+    for fixed16, float32, unit in zip(*means, (UNIT, OUTPUT_UNIT), strict=True):
+        assert np.abs(float32).max() > unit / 2
+        error = fixed16 - float32
         assert np.abs(error.mean()) < 0.005 * unit
         assert np.sqrt((error**2).mean()) < 4 * unit / np.sqrt(runs)
-        assert (narrow * wide).sum() / (wide**2).sum() == pytest.approx(1, abs=0.003)  # neither too long nor too short
+        assert (fixed16 * float32).sum() / (float32**2).sum() == pytest.approx(
+            1, abs=0.003
+        )  # neither too long nor too short
 
 
 @pytest.mark.parametrize("level", _kernel.cpu_levels())
 @pytest.mark.parametrize("dim", [1, 40, 300, 2000])
 @pytest.mark.parametrize("negatives", [1, 5, 10, 11, 30])
-def test_the_loss_is_that_of_wide_rows(negatives, dim, level):
+def test_the_loss_is_that_of_float32_rows(negatives, dim, level):
     losses = []
-    for kind in (NarrowProblem, WideProblem):
+    for kind in (Fixed16Problem, Float32Problem):
         problem = kind(dim=dim, positional_dim=0, negatives=negatives)
         problem.input[:] = np.round(problem.input / UNIT) * UNIT
         problem.output[:] = np.round(problem.output / OUTPUT_UNIT) * OUTPUT_UNIT
@@ -119,7 +125,7 @@ def test_the_loss_is_that_of_wide_rows(negatives, dim, level):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_scores_and_steps_of_the_largest_features_do_not_wrap_around(level, sign):
     outcomes = []
-    for kind in (NarrowProblem, WideProblem):
+    for kind in (Fixed16Problem, Float32Problem):
         problem = kind(dim=2000, positional_dim=0, negatives=30)
         problem.input[:], problem.output[:] = 20 * UNIT, sign * MOST_OUTPUT  # scores of +-78
         before = problem.input.copy()
@@ -129,15 +135,15 @@ def test_scores_and_steps_of_the_largest_features_do_not_wrap_around(level, sign
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_narrow_rows_learn_what_wide_ones_do(model):
-    narrow, wide = NarrowProblem(**MODELS[model]), WideProblem(**MODELS[model])
-    before = wide.input.copy(), wide.output.copy()
-    narrow.train()
-    wide.train()
-    difference, change = np.abs(narrow.input - wide.input), np.abs(wide.input - before[0])
+def test_fixed16_rows_learn_what_float32_rows_do(model):
+    fixed16, float32 = Fixed16Problem(**MODELS[model]), Float32Problem(**MODELS[model])
+    before = float32.input.copy(), float32.output.copy()
+    fixed16.train()
+    float32.train()
+    difference, change = np.abs(fixed16.input - float32.input), np.abs(float32.input - before[0])
     assert difference.mean() < change.mean() / 10
     assert difference.max() < 60 * UNIT
-    difference, change = np.abs(narrow.output - wide.output), np.abs(wide.output - before[1])
+    difference, change = np.abs(fixed16.output - float32.output), np.abs(float32.output - before[1])
     assert difference.mean() < change.mean() / 50
     assert difference.max() < 30 * OUTPUT_UNIT
 
@@ -145,7 +151,7 @@ def test_narrow_rows_learn_what_wide_ones_do(model):
 def test_roundings_of_a_words_rows_add_up_to_its_step():
     """What its rows moved together is closer to the step than the roundings of each would be by themselves."""
     problems = []
-    for kind in (NarrowProblem, WideProblem):
+    for kind in (Fixed16Problem, Float32Problem):
         problem = kind(positional_dim=0, words=100, seed=4)
         problem.rows = [np.arange(4) + 4 * w for w in range(100)]  # four of its own each
         problem.input = problem.table(400)
@@ -155,15 +161,15 @@ def test_roundings_of_a_words_rows_add_up_to_its_step():
         problem.keep[:] = 1
         problem.train(lr=0.05)
         problems.append(problem.input.reshape(100, 4, -1) / UNIT)
-    narrow, wide = problems
-    of_rows, of_words = narrow - wide, (narrow - wide).sum(axis=1)
+    fixed16, float32 = problems
+    of_rows, of_words = fixed16 - float32, (fixed16 - float32).sum(axis=1)
     assert np.abs(of_rows).max() <= 1.4  # one for the step, the rest for output vectors, which are rounded, too
     assert np.abs(of_words).max() <= 2.5
     assert of_words.std() < 1.2 * of_rows.std() < 0.6
 
 
 def test_learning_rate_zero_moves_nothing():
-    problem = NarrowProblem()
+    problem = Fixed16Problem()
     problem.train(lr=0)
     before = problem.input.copy(), problem.output.copy()
     problem.train(lr=0, seed=8)
@@ -172,28 +178,24 @@ def test_learning_rate_zero_moves_nothing():
 
 
 def test_features_stay_within_their_bounds():
-    problem = NarrowProblem(positional_dim=0)
+    problem = Fixed16Problem(positional_dim=0)
     problem.input[:, :24], problem.input[:, 24:40] = LEAST, MOST
     problem.output[:] = 5
     problem.train(lr=10)
     assert (problem.input.min(), problem.input.max()) == (LEAST, MOST)
     assert (problem.output.min(), problem.output.max()) == (LEAST_OUTPUT, MOST_OUTPUT)
     reached = problem.input.copy(), problem.output.copy()
-    trainer = problem.trainer()
-    trainer.pack()
-    trainer.unpack()
+    problem.trainer()  # encodes them
+    _kernel.decode_fixed16(problem.codes[0], UNIT, problem.input)
+    _kernel.decode_fixed16(problem.codes[1], OUTPUT_UNIT, problem.output)
     np.testing.assert_array_equal(problem.input, reached[0])  # or a checkpoint would change what is learnt
     np.testing.assert_array_equal(problem.output, reached[1])
-
-
-def test_bounds_are_those_of_the_module():
-    assert (_kernel.INPUT_BOUND, _kernel.OUTPUT_BOUND) == (MOST, MOST_OUTPUT)
 
 
 @pytest.mark.parametrize("level", _kernel.cpu_levels())
 @pytest.mark.parametrize("model", MODELS)
 def test_all_cpu_levels_round_alike(model, level):
-    problem, base = NarrowProblem(**MODELS[model]), NarrowProblem(**MODELS[model])
+    problem, base = Fixed16Problem(**MODELS[model]), Fixed16Problem(**MODELS[model])
     problem.train(cpu=level)
     base.train(cpu=_kernel.cpu_levels()[0])
     for ours, theirs, unit in ((problem.input, base.input, UNIT), (problem.output, base.output, OUTPUT_UNIT)):
@@ -202,15 +204,21 @@ def test_all_cpu_levels_round_alike(model, level):
         assert (differences < 0.5).mean() > 0.93
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_narrow_unless_32_bits_are_asked_for(kind):
-    assert kernel_options(posvec.make_config(kind)).narrow
-    assert not kernel_options(posvec.make_config(kind, precision="float32")).narrow
+def test_units_and_bounds_are_those_of_the_module():
+    assert (_kernel.INPUT_UNIT, _kernel.OUTPUT_UNIT) == (UNIT, OUTPUT_UNIT)
+    assert (_kernel.INPUT_BOUND, _kernel.OUTPUT_BOUND) == (MOST, MOST_OUTPUT)
 
 
-def test_doubles_are_never_narrow():
-    with pytest.raises(ValueError, match="float32"):
-        NarrowProblem(dtype=np.float64).trainer()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floating_point_tables_are_refused(dtype):
+    problem = Problem(dtype=dtype)
+    row_begin = np.cumsum([0, *map(len, problem.rows)]).astype(np.uint64)
+    with pytest.raises(TypeError, match="incompatible"):
+        _kernel.Fixed16Trainer(
+            problem.input, problem.output, problem.positional, row_begin,
+            np.concatenate(problem.rows).astype(np.uint32), problem.keep, problem.alias_probability, problem.alias,
+            problem.kernel_options(),
+        )  # fmt: skip
 
 
 LINES = [[f"w{(3 * i + k) % 40}" for k in range(12)] for i in range(400)]
@@ -285,6 +293,14 @@ def test_both_precisions_train_every_model(kind):
         posvec.train(LINES, kind, precision=precision, **SETTINGS).report.loss for precision in ("float32", "fixed16")
     ]
     assert losses[0] == pytest.approx(losses[1], rel=0.04, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_are_trained_in_16_bits_unless_32_bits_are_asked_for(kind):
+    for settings, in_16_bits in (({}, True), ({"precision": "float32"}, False)):
+        model = posvec.train(LINES, kind, **settings, **SETTINGS)
+        for vectors, unit in ((model.input_vectors, UNIT), (model.output_vectors, OUTPUT_UNIT)):
+            assert np.array_equal(vectors / unit, np.round(vectors / unit)) == in_16_bits
 
 
 def test_presets_that_follow_others_keep_32_bits():

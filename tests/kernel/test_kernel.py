@@ -58,7 +58,7 @@ class Problem:
         return table
 
     def kernel_options(self):
-        o = _kernel.Options()
+        o = _kernel.KernelOptions()
         o.threads, o.negatives = self.options.get("threads", 1), self.options.get("negatives", 5)
         o.dim, o.positional_dim, o.window = self.dim, self.positional_dim, self.window
         o.negative_reuse = self.options["negative_reuse"]
@@ -72,15 +72,14 @@ class Problem:
 
     def trainer(self, cpu=""):
         row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
-        kind = _kernel.Trainer if self.dtype == np.float32 else _kernel.DoubleTrainer
-        return kind(
+        trainer = _kernel.Float32Trainer if self.dtype == np.float32 else _kernel.Float64Trainer
+        return trainer(
             self.input, self.output, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
             self.alias_probability, self.alias, self.kernel_options(), cpu,
         )  # fmt: skip
 
     def train(self, lr=0.1, seed=7, cpu=""):
-        work = _kernel.Workspace() if self.dtype == np.float32 else _kernel.DoubleWorkspace()
-        return self.trainer(cpu).train(work, self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
+        return self.trainer(cpu).train(_kernel.Workspace(), self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
 
     def draws(self, seed=7, cpu=""):
         drawn = self.trainer(cpu).draw(self.ids, self.lines, 0, len(self.lines) - 1, seed)
@@ -183,7 +182,7 @@ def test_cached_step_equals_the_papers_step_where_words_share_no_rows(model):
         context = draws.context(t)
         reference.train_step(
             expected, int(draws.word[t]), [int(draws.word[m]) for m in context],
-            [int(draws.place[m]) - int(draws.place[t]) for m in context], list(map(int, draws.negatives[t])),
+            [int(draws.offset[m]) - int(draws.offset[t]) for m in context], list(map(int, draws.negatives[t])),
             0.1, problem.reference_options(),
         )  # fmt: skip
     problem.train()
@@ -202,7 +201,7 @@ def test_exact_updates_are_the_numerical_gradient_of_the_loss(mean):
     context = draws.context(t)
     arguments = (
         int(draws.word[t]), [int(draws.word[m]) for m in context],
-        [int(draws.place[m]) - int(draws.place[t]) for m in context], list(map(int, draws.negatives[t])),
+        [int(draws.offset[m]) - int(draws.offset[t]) for m in context], list(map(int, draws.negatives[t])),
     )  # fmt: skip
     options, lr = problem.reference_options(), 1e-6
 
@@ -347,7 +346,7 @@ def test_text_positions_count_dropped_words():
     out = problem.words
     problem.ids, problem.lines = np.array([1, out, 2, out, out, out, 3, 4], np.uint32), np.array([0, 8], np.uint64)
     draws = problem.draws()
-    assert draws.place.tolist() == [0, 2, 6, 7]
+    assert draws.offset.tolist() == [0, 2, 6, 7]
     assert [draws.context(t) for t in range(4)] == [[1], [0], [3], [2]]
 
 
@@ -451,7 +450,7 @@ def test_every_option_of_the_kernel_is_set_from_the_configuration():
     from posvec.presets import make_config
     from posvec.training.stretches import kernel_options
 
-    names = [name for name in dir(_kernel.Options) if not name.startswith("_")]
+    names = [name for name in dir(_kernel.KernelOptions) if not name.startswith("_")]
     default = kernel_options(make_config("constrained"))
     changed = kernel_options(
         make_config(

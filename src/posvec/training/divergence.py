@@ -10,7 +10,6 @@ from posvec._kernel import INPUT_BOUND, OUTPUT_BOUND
 from posvec.errors import TrainingError
 from posvec.model import Model
 from posvec.system.arrays import FloatArray
-from posvec.training.stretches import kernel_options
 
 _LONG = 1000  # characters: no word of a language, but a row of letters, or data
 _MOST_AT_BOUNDS = 0.01  # of a table's features; one in millions is there after a training that went well
@@ -18,11 +17,11 @@ _MOST_AT_BOUNDS = 0.01  # of a table's features; one in millions is there after 
 
 def check_parameters(model: Model) -> None:
     """A good checkpoint must not be replaced by one that has overflowed, or that runs against the bounds of 16 bits."""
-    narrow = kernel_options(model.config).narrow
+    fixed16 = model.config.training.precision == "fixed16"
     input_vectors, output_vectors = model.trained_tables()
     _check_table(model, model.positional_vectors, math.inf)
-    _check_table(model, output_vectors, OUTPUT_BOUND if narrow else math.inf)
-    _check_table(model, input_vectors, INPUT_BOUND if narrow else math.inf)
+    _check_table(model, output_vectors, OUTPUT_BOUND if fixed16 else math.inf)
+    _check_table(model, input_vectors, INPUT_BOUND if fixed16 else math.inf)
 
 
 def _check_table(model: Model, table: FloatArray, bound: float) -> None:

@@ -1,7 +1,7 @@
 """The training step in NumPy, one function per equation: slow, readable, the oracle of the compiled kernel.
 
 :func:`train_step` is the step of the paper for one masked word, every row read and written at once.
-:func:`train_stretch` is the cached step that ``cpp/kernel.hpp`` computes, in the same order of operations.
+:func:`train_stretch` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
 The two agree where no two words near each other share a row and no word stands twice in a micro-batch: only then is the
 cached step behind, by less than two windows and a micro-batch.
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RealArray = NDArray[np.floating[Any]]
-MICRO_BATCH = 8  # kMicroBatch of cpp/problem.hpp
+MICRO_BATCH = 8  # kMicroBatch of cpp/kernel/scratch.hpp
 
 
 @dataclass
@@ -142,10 +142,10 @@ def train_step(
 
 @dataclass(frozen=True)
 class Draws:
-    """What the kernel drew (``Trainer.draw``): kept words, their places, windows and negatives."""
+    """What the kernel drew (``Trainer.draw``): kept words, their offsets in the line, windows and negatives."""
 
     word: NDArray[np.integer[Any]]
-    place: NDArray[np.integer[Any]]
+    offset: NDArray[np.integer[Any]]
     first: NDArray[np.integer[Any]]
     last: NDArray[np.integer[Any]]
     needed: NDArray[np.integer[Any]]  # the first word in the context of any masked word from t on
@@ -251,4 +251,4 @@ def _update_positional(
 
 
 def _position(draws: Draws, m: int, t: int) -> int:
-    return int(draws.place[m]) - int(draws.place[t])
+    return int(draws.offset[m]) - int(draws.offset[t])

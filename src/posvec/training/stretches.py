@@ -104,22 +104,25 @@ class Stretches:
         self.config = model.config
         self.corpus = corpus
         self._model = model
-        options = kernel_options(self.config, threads)
-        self._packs = options.narrow
+        self._packs = self.config.training.precision == "fixed16"
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Free ones: memory that is new costs time."""
         self._input_vectors, self._output_vectors = model.trained_tables()
-        self._trainer = _kernel.Trainer(
-            kernel_view(self._input_vectors),
-            kernel_view(self._output_vectors),
+        tables = self._input_vectors, self._output_vectors
+        others = (
             model.positional_vectors,
             model.rows.row_begin,
             model.rows.rows,
             model.vocabulary.keep_probabilities(),
             *model.vocabulary.alias_table(),
-            options,
+            kernel_options(self.config, threads),
             cpu_level(),
         )
+        self._trainer: _kernel.Fixed16Trainer | _kernel.Float32Trainer
+        if self._packs:
+            self._trainer = _kernel.Fixed16Trainer(_packed_rows(tables[0]), _packed_rows(tables[1]), *others)
+        else:
+            self._trainer = _kernel.Float32Trainer(kernel_view(tables[0]), kernel_view(tables[1]), *others)
 
     def pack(self) -> bool:
         """From now on the memory of the tables is the kernel's; the model gives copies to who asks for them.
@@ -129,29 +132,33 @@ class Stretches:
         if not self._packs or self._model.packed:
             return False
         self._model.packed = self
-        self._trainer.pack()
+        for table, codes, unit in self._codes():
+            _kernel.encode_fixed16(kernel_view(table), unit, codes)
         return True
 
     def unpack(self) -> None:
         if self._model.packed:
-            self._trainer.unpack()
+            for table, codes, unit in self._codes():
+                _kernel.decode_fixed16(codes, unit, kernel_view(table))
             self._model.packed = None
 
     def input_copy(self) -> FloatArray:
-        copy = padded_table(*self._input_vectors.shape)
-        self._trainer.unpack_input(kernel_view(copy))
-        return copy
+        return _decoded(*self._codes()[0])
 
     def output_copy(self) -> FloatArray:
-        copy = padded_table(*self._output_vectors.shape)
-        self._trainer.unpack_output(kernel_view(copy))
-        return copy
+        return _decoded(*self._codes()[1])
 
     @property
     def tables(self) -> Tables:
         """The parameters as they lie in memory while they are packed, not copied."""
-        rows = [_packed_rows(table) if self._packs else table for table in (self._input_vectors, self._output_vectors)]
+        tables = self._input_vectors, self._output_vectors
+        rows = [_packed_rows(table) if self._packs else table for table in tables]
         return rows[0], rows[1], self._model.positional_vectors
+
+    def _codes(self) -> list[tuple[FloatArray, NDArray[np.int16], float]]:
+        """Each table, its codes, which lie where it does, and their unit."""
+        tables = (self._input_vectors, _kernel.INPUT_UNIT), (self._output_vectors, _kernel.OUTPUT_UNIT)
+        return [(table, _packed_rows(table), unit) for table, unit in tables]
 
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> Result:
         """One stretch of lines, numbered over all epochs."""
@@ -266,10 +273,16 @@ def _packed_rows(table: FloatArray) -> NDArray[np.int16]:
     return padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)
 
 
-def kernel_options(config: Config, threads: int = 1) -> _kernel.Options:
+def _decoded(table: FloatArray, codes: NDArray[np.int16], unit: float) -> FloatArray:
+    copy = padded_table(*table.shape)
+    _kernel.decode_fixed16(codes, unit, kernel_view(copy))
+    return copy
+
+
+def kernel_options(config: Config, threads: int = 1) -> _kernel.KernelOptions:
     """The settings that the kernel needs, in its own terms."""
     model, training = config.model, config.training
-    options = _kernel.Options()
+    options = _kernel.KernelOptions()
     options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
     options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
     options.mean_over_words = model.context_mean == "words"
@@ -279,7 +292,6 @@ def kernel_options(config: Config, threads: int = 1) -> _kernel.Options:
     options.shrink = training.window_sampling == "shrink"
     options.text_positions = training.positions == "text"
     options.score_limit = training.score_limit
-    options.narrow = training.precision == "fixed16"
     options.threads = threads
     return options
 
