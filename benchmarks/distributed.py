@@ -161,7 +161,7 @@ class Killer:
     def __init__(self) -> None:
         self.killed = False
 
-    def on_block(self, progress: Any) -> None:
+    def on_chunk(self, progress: Any) -> None:
         if progress.fraction > 0.5 and not self.killed:
             self.killed = True
             os.kill(_process_of_a_worker(), signal.SIGKILL)

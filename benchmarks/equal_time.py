@@ -63,7 +63,7 @@ class Curve:
         self.model, self.seconds, self.data = model, seconds, data
         self.points: list[dict[str, float]] = []
 
-    def on_block(self, progress: TrainingProgress) -> None:
+    def on_chunk(self, progress: TrainingProgress) -> None:
         if progress.seconds >= self.seconds:
             raise StopTraining
 

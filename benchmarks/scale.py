@@ -15,8 +15,9 @@ from pathlib import Path
 import posvec
 from posvec.distributed.options import Options
 from posvec.distributed.plan import make_plan
-from posvec.training.pipeline import open_source, prepare
-from posvec.training.stretches import Stretches, Tables
+from posvec.training.pipeline import prepare
+from posvec.training.sources import open_source
+from posvec.training.tables import RowTables, training_tables
 from reporting import table
 
 STRETCH = 20_000
@@ -35,8 +36,8 @@ def main() -> None:
     arguments = parser.parse_args()
     config = posvec.make_config(arguments.model, tokenizer="whitespace")
     with open_source(arguments.corpus, config) as corpus:
-        model, encoded, _ = prepare(corpus, config)
-    tables = Stretches(model, encoded).tables
+        model, _, _ = prepare(corpus, config)
+    tables = training_tables(model).stored
     size = sum(table.nbytes for table in tables)
     print(f"{len(model.vocabulary):,} words, {size / 1e9:.2f} GB of parameters")
     head = ["workers", "threads each", "words per round", "s of training", "hot rows", "MB sent per worker"]
@@ -44,7 +45,7 @@ def main() -> None:
     print(table(head, [row(model, tables, n, each, arguments) for n in WORKERS for each in (1, arguments.threads)]))
 
 
-def row(model: posvec.Model, tables: Tables, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
+def row(model: posvec.Model, tables: RowTables, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
     options = Options(workers=workers)
     stretches = max(threads, int(options.round_words / STRETCH))
     words = workers * stretches * STRETCH

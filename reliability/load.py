@@ -131,7 +131,7 @@ def train_for(arguments: argparse.Namespace) -> int:
 
 def train_once(words: int, output: Path, end: float, watch: Watch) -> Round:
     class Deadline:
-        def on_block(self, progress: TrainingProgress) -> None:
+        def on_chunk(self, progress: TrainingProgress) -> None:
             if time.monotonic() > end:
                 raise posvec.StopTraining
 

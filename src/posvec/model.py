@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +40,6 @@ class Prediction:
     probability: float
 
 
-class PackedTables(Protocol):
-    """Tables of a model that are being trained, in a form of their own."""
-
-    def input_copy(self) -> FloatArray: ...
-    def output_copy(self) -> FloatArray: ...
-
-
 class Model:
     """A general, subword, positional or constrained positional model: the four differ in two settings only.
 
@@ -71,9 +63,7 @@ class Model:
         self.config = config
         self.vocabulary = vocabulary
         self.rows = rows
-        self._input_vectors, self._output_vectors = input_vectors, output_vectors
-        self.packed: PackedTables | None = None
-        """Copies the tables while threads train them in a form of their own."""
+        self.input_vectors, self.output_vectors = input_vectors, output_vectors
         self.positional_vectors = positional_vectors
         self.report = report
         self.state = state
@@ -133,16 +123,6 @@ class Model:
         return Model(
             self.config, self.vocabulary, self.rows, input_vectors, output_vectors, positional, self.report, self.state
         )
-
-    @property
-    def input_vectors(self) -> VectorTable:
-        """While they are trained in 16 bits (the setting ``precision``), a copy as they are now."""
-        return self.packed.input_copy() if self.packed else self._input_vectors
-
-    @property
-    def output_vectors(self) -> VectorTable:
-        """While they are trained in 16 bits, a copy as they are now."""
-        return self.packed.output_copy() if self.packed else self._output_vectors
 
     @property
     def has_outputs(self) -> bool:

@@ -136,10 +136,10 @@ class Killer:
     def __init__(self, monkeypatch, words: int) -> None:
         self.words, self.killed = words, 0
         self.workers: list[crew.Workers] = []
-        begin = crew.Workers.work
-        monkeypatch.setattr(crew.Workers, "work", lambda each, *args: self.workers.append(each) or begin(each, *args))
+        begin = crew.Workers.start
+        monkeypatch.setattr(crew.Workers, "start", lambda each, *args: self.workers.append(each) or begin(each, *args))
 
-    def on_block(self, progress):
+    def on_chunk(self, progress):
         if progress.words >= self.words and not self.killed:
             self.killed = ray.get(self.workers[-1].actors[1].process_id.remote())
             os.kill(self.killed, signal.SIGKILL)
@@ -229,7 +229,7 @@ class StopAfter:
     def __init__(self, epochs: int) -> None:
         self.epochs = epochs
 
-    def on_block(self, progress): ...
+    def on_chunk(self, progress): ...
 
     def on_epoch(self, progress):
         if progress.epoch == self.epochs:

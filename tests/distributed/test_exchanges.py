@@ -16,7 +16,7 @@ from posvec.distributed.plan import Block, make_plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
 from posvec.presets import make_config
-from posvec.training.stretches import Stretches
+from posvec.training.tables import training_tables
 from posvec.vocabulary import Vocabulary
 
 SMALL = {"dim": 16, "window": 4, "buckets": 5000, "min_count": 1, "sample": 0.0, "negatives": 3, "threads": 1}
@@ -79,10 +79,10 @@ def prepared(corpus):
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("precision", ["fixed16", "float32"])
 def test_every_row_is_in_one_block_and_busy_rows_have_short_periods(prepared, workers, precision):
-    model, encoded = prepared(precision=precision)
-    stretches = Stretches(model, encoded)
-    stretches.pack()
-    tables = stretches.tables
+    model, _ = prepared(precision=precision)
+    owned = training_tables(model)
+    owned.take()
+    tables = owned.stored
     plan = make_plan(model, tables, 2000, 64, workers)
     seen = [np.zeros(len(table) if table.size else 0, int) for table in tables]
     for block in plan.blocks:
@@ -103,7 +103,7 @@ def test_every_row_is_in_one_block_and_busy_rows_have_short_periods(prepared, wo
 @pytest.mark.parametrize("precision", ["fixed16", "float32"])
 def test_what_is_done_while_an_exchange_is_under_way_is_kept_and_counted_once(prepared, late, precision):
     (model, encoded), (other, _) = prepared(precision=precision), prepared(precision=precision)
-    plan = make_plan(model, Stretches(model, encoded).tables, 2000, 64, 2)
+    plan = make_plan(model, training_tables(model).stored, 2000, 64, 2)
     replicas = [Replica(each, encoded, plan, 1) for each in (model, other)]
     tables = replicas[0].tables
     begun = [table.copy() for table in tables]

@@ -235,7 +235,7 @@ class Reader:
     def __init__(self, moment):
         self.moment, self.seen = moment, []
 
-    def on_block(self, progress):
+    def on_chunk(self, progress):
         self.look("block")
 
     def on_epoch(self, progress):

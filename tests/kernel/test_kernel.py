@@ -91,8 +91,8 @@ class Problem:
         )
 
     def reference_options(self):
-        names = reference.Options.__dataclass_fields__
-        return reference.Options(**{name: value for name, value in self.options.items() if name in names})
+        names = reference.StepOptions.__dataclass_fields__
+        return reference.StepOptions(**{name: value for name, value in self.options.items() if name in names})
 
     def assert_equals(self, parameters, tolerance):
         for ours, theirs in [
@@ -142,7 +142,7 @@ def changed_options():
 def test_kernel_equals_the_reference(model, options):
     problem = Problem(**MODELS[model], **options)
     draws, expected = problem.draws(), problem.parameters()
-    losses = reference.train_stretch(expected, draws, 0.1, problem.reference_options())
+    losses = reference.train_chunk(expected, draws, 0.1, problem.reference_options())
     tokens, masked_words, loss = problem.train()
     assert (tokens, masked_words) == (len(problem.ids), sum(bool(draws.context(t)) for t in range(len(draws.word))))
     assert loss == pytest.approx(losses)
@@ -155,7 +155,7 @@ def test_kernel_equals_the_reference(model, options):
 def test_kernel_equals_the_reference_for_any_size(dim, share, window):
     problem = Problem(dim=dim, positional_dim=int(share * dim), window=window)
     draws, expected = problem.draws(), problem.parameters()
-    reference.train_stretch(expected, draws, 0.1, problem.reference_options())
+    reference.train_chunk(expected, draws, 0.1, problem.reference_options())
     problem.train()
     problem.assert_equals(expected, 1e-12)
 
@@ -165,7 +165,7 @@ def test_kernel_equals_the_reference_for_any_size(dim, share, window):
 def test_kernel_equals_the_reference_where_a_thread_has_copies_of_busy_rows(model, words):
     problem = busy_rows(Problem(**MODELS[model], words=words, threads=2))
     draws, expected = problem.draws(), problem.parameters()
-    reference.train_stretch(expected, draws, 0.1, problem.reference_options())
+    reference.train_chunk(expected, draws, 0.1, problem.reference_options())
     problem.train()
     problem.assert_equals(expected, 1e-12)
 
@@ -287,7 +287,7 @@ def test_scores_of_any_size_give_the_losses_and_steps_of_the_reference(dtype, to
     draws, expected = problem.draws(), problem.parameters()
     *_, loss = problem.train(lr=1e-4 / scale, cpu=level)
     with np.errstate(over="ignore"):  # 1 / inf is what it is to be
-        expected_loss = reference.train_stretch(expected, draws, 1e-4 / scale, problem.reference_options())
+        expected_loss = reference.train_chunk(expected, draws, 1e-4 / scale, problem.reference_options())
     assert loss == pytest.approx(expected_loss, rel=tolerance)
     problem.assert_equals(expected, tolerance)
 
@@ -448,7 +448,7 @@ def test_reused_negatives_follow_the_same_distribution_and_neighbours_do_not_sha
 
 def test_every_option_of_the_kernel_is_set_from_the_configuration():
     from posvec.presets import make_config
-    from posvec.training.stretches import kernel_options
+    from posvec.training.kernel import kernel_options
 
     names = [name for name in dir(_kernel.KernelOptions) if not name.startswith("_")]
     default = kernel_options(make_config("constrained"))

@@ -300,7 +300,7 @@ class Interrupter:
     def __init__(self, step: int = 0, epoch: int = 0) -> None:
         self.step, self.epoch, self.steps = step, epoch, 0
 
-    def on_block(self, progress: Any) -> None:
+    def on_chunk(self, progress: Any) -> None:
         self.steps += 1
         if self.steps == self.step:
             signal.raise_signal(signal.SIGINT)
@@ -368,7 +368,7 @@ class Stopper:
     def __init__(self) -> None:
         self.epochs = 0
 
-    def on_block(self, progress: Any) -> None:
+    def on_chunk(self, progress: Any) -> None:
         if self.epochs:
             raise KeyboardInterrupt
 

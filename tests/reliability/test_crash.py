@@ -247,10 +247,10 @@ def test_a_clock_that_jumps_leaves_speeds_and_times_finite(
     seen = []
 
     class Watch:
-        def on_block(self, progress: posvec.storage.records.Progress) -> None:
+        def on_chunk(self, progress: posvec.storage.records.Progress) -> None:
             seen.append(progress)
 
-        on_epoch = on_block
+        on_epoch = on_chunk
 
     expected = posvec.train(corpus, "general", **small)
     monkeypatch.setattr(training, "time", Jumping())

@@ -199,7 +199,7 @@ def test_interrupted_training_resumes_from_its_checkpoint(long_corpus, tmp_path)
     class Interrupting(Silent):
         blocks = 0
 
-        def on_block(self, progress):
+        def on_chunk(self, progress):
             self.blocks += 1
             if self.blocks == 40:
                 signal.raise_signal(signal.SIGINT)

@@ -72,7 +72,7 @@ def test_a_model_elsewhere_is_saved_replaced_and_loaded(elsewhere, memory, small
 
 def test_training_elsewhere_is_resumed(elsewhere, small):
     class Interrupt:
-        def on_block(self, progress):
+        def on_chunk(self, progress):
             if progress.fraction > 0.4:
                 raise KeyboardInterrupt
 

@@ -14,7 +14,7 @@ import posvec
 from posvec import StopTraining, TrainingError
 from posvec.presets import MODELS
 from posvec.training.divergence import check_parameters
-from posvec.training.stretches import learning_rate
+from posvec.training.schedule import learning_rate
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
 
@@ -30,7 +30,7 @@ class Recorder:
         self.blocks, self.epochs = [], []
         self.act, self.block, self.epoch, self.when = act, block, epoch, when
 
-    def on_block(self, progress):
+    def on_chunk(self, progress):
         self.blocks.append(progress)
         if len(self.blocks) == self.block or self.when(progress):
             self.act()

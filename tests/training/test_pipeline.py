@@ -72,7 +72,7 @@ def test_text_that_is_not_utf_8_is_refused_unless_it_is_to_be_replaced(tmp_path,
     [
         ("nowhere.txt", {}, CorpusError, r"no such file or folder: nowhere.txt; check the spelling"),
         (["one two", "one two"], {"min_count": 3}, CorpusError, r"no word .* occurs 3 times.*lower min_count"),
-        (["one two"], {"dim": 5, "positional_dim": 6}, ConfigError, r"positional_dim \(D' = 6\) is more than dim"),
+        (["one two"], {"dim": 5, "positional_dim": 6}, ConfigError, r"positional_dim \(D' = 6\) is greater than dim"),
         (["one two"], {"window": 0}, ConfigError, r"window is 0, but must be at least 1"),
         (["one two"], {"windows": 5}, ConfigError, r"no setting 'windows' \(did you mean window\?\)"),
         (["one two"], {"threads": "2"}, ConfigError, r"threads is a whole number, not '2'"),
@@ -196,7 +196,7 @@ def test_further_training_of_a_model_cannot_change_its_shape(base):
 
 
 def test_further_training_takes_no_second_vocabulary(base):
-    with pytest.raises(ConfigError, match=r"brings its own vocabulary; leave out vocabulary or start"):
+    with pytest.raises(ConfigError, match=r"has its own vocabulary; leave out vocabulary or start"):
         posvec.train(iter(MORE), start=base, vocabulary=base.vocabulary)
 
 
@@ -206,7 +206,7 @@ def test_further_training_takes_no_second_vocabulary(base):
 class InterruptAtOnce:
     done = False
 
-    def on_block(self, progress):
+    def on_chunk(self, progress):
         if not self.done:
             os.kill(os.getpid(), signal.SIGINT)
         self.done = True
@@ -260,7 +260,7 @@ def test_a_tokenizer_of_one_s_own_is_given_again_to_resume(interrupted, tmp_path
 
 def test_training_that_is_complete_is_not_resumed(base, tmp_path):
     base.save(tmp_path / "model")
-    with pytest.raises(ModelError, match=r"is complete, there is nothing to resume; .* posvec train --start"):
+    with pytest.raises(ModelError, match=r"is complete; .* posvec train --start"):
         posvec.resume(tmp_path / "model")
 
 
@@ -272,7 +272,7 @@ def test_a_corpus_that_changed_or_went_is_not_resumed(interrupted, tmp_path):
     with pytest.raises(ModelError, match=r"text has changed since training of .*model was interrupted; restore it"):
         posvec.resume(model)
     (tmp_path / "text").unlink()
-    with pytest.raises(ModelError, match=r"the corpus .*text that .*model was being trained on is gone; put it back"):
+    with pytest.raises(ModelError, match=r"the corpus .*text that .*model was being trained on is gone; restore it"):
         posvec.resume(model)
     assert {path.name: path.read_bytes() for path in model.iterdir()} == kept
 
@@ -287,10 +287,12 @@ def test_a_corpus_that_was_touched_moved_or_compressed_is_resumed(interrupted, t
     model = interrupted()
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(text.read_bytes()))
     text.unlink()
-    with pytest.raises(ModelError, match=r"is gone; put it back, or say where it is now: posvec resume .*model CORPUS"):
+    with pytest.raises(
+        ModelError, match=r"is gone; restore it, or name its present path: posvec resume .*model CORPUS"
+    ):
         posvec.resume(model)
     (tmp_path / "other").write_text("karan tabis\n" * 600)
-    with pytest.raises(ModelError, match=r"other has changed since training .*, say where it is now"):
+    with pytest.raises(ModelError, match=r"other has changed since training .*, name its present path"):
         posvec.resume(model, tmp_path / "other")
     assert same(posvec.resume(model, tmp_path / "packed.txt.gz"), whole)
 
@@ -345,7 +347,7 @@ def test_an_interrupted_model_can_be_used_and_resumed_with_more_threads(interrup
 
 def test_stopping_in_a_resumed_training_completes_it(interrupted):
     class Stop(InterruptAtOnce):
-        def on_block(self, progress):
+        def on_chunk(self, progress):
             raise StopTraining
 
     model = posvec.resume(interrupted(), callbacks=[Stop()])

@@ -37,7 +37,7 @@ def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", 
     options, others = _parted(arguments)
     others = {**_rate(options, model, others), **canonical_names(others)}
     with connected(cluster, options, others.get("threads")):
-        return pipeline.train(corpus, model, engine=Cluster(options), **others)
+        return pipeline.train(corpus, model, backend=Cluster(options), **others)
 
 
 def resume(
@@ -49,7 +49,7 @@ def resume(
 
     options, others = _parted(arguments)
     with connected(cluster, options, others.get("threads")):
-        return pipeline.resume(path, corpus, engine=Cluster(options), **others)
+        return pipeline.resume(path, corpus, backend=Cluster(options), **others)
 
 
 def search(

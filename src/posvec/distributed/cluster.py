@@ -43,8 +43,8 @@ class Cluster:
             return encode(corpus, vocabulary, self._parallel(), progress)
 
     @contextlib.contextmanager
-    def crew(self, model: Model, text: ShardedCorpus) -> Iterator[Workers]:
-        workers = Workers(model, text, self.options, self.threads(model.config.training.threads))
+    def executor(self, model: Model, corpus: ShardedCorpus) -> Iterator[Workers]:
+        workers = Workers(model, corpus, self.options, self.threads(model.config.training.threads))
         try:
             yield workers
         finally:

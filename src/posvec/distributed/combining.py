@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posvec._kernel import add_up
 from posvec.distributed.plan import Block
-from posvec.system.arrays import FloatArray, Numbers
+from posvec.system.arrays import FloatArray, RowArray
 
 _UNITS = np.iinfo(np.int16)
 _LEADING = 512  # rows of a part, the busiest: enough to tell where all of them go
@@ -22,14 +22,14 @@ class Changes:
 
     places: NDArray[np.uint32]
     """Those rows in the block, in ascending order."""
-    moved: Numbers
+    moved: RowArray
 
     @property
     def bytes(self) -> int:
         return self.moved.nbytes + self.places.nbytes
 
 
-def exchange(block: Block, values: Numbers, changes: Sequence[Changes], rule: str) -> None:
+def exchange(block: Block, values: RowArray, changes: Sequence[Changes], rule: str) -> None:
     """Move the rows of a block, as they were after the last exchange, by what all workers did to them."""
     if rule == "sum" or (rule == "steady" and not block.hot):
         _add(values, changes)
@@ -113,15 +113,15 @@ def _square_along(change: Changes, rows: slice, direction: FloatArray) -> float:
 
 
 def _sum(rows: int, changes: Sequence[Changes]) -> FloatArray:
-    total: Numbers = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
+    total: RowArray = np.zeros((rows, changes[0].moved.shape[1]), changes[0].moved.dtype)
     _add(total, changes)
     return total.astype(np.float32)
 
 
-def _add(rows: Numbers, changes: Sequence[Changes]) -> None:
+def _add(rows: RowArray, changes: Sequence[Changes]) -> None:
     add_up(rows, [change.places for change in changes], [change.moved for change in changes])
 
 
-def _squares(rows: Numbers) -> FloatArray:
+def _squares(rows: RowArray) -> FloatArray:
     squares: FloatArray = np.einsum("ij,ij->i", rows, rows, dtype=np.float32)
     return squares

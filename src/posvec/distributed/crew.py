@@ -28,7 +28,8 @@ from posvec.errors import PosvecError
 from posvec.model import Model
 from posvec.storage.records import ClusterReport
 from posvec.system.extras import require_extra
-from posvec.training.stretches import Result, Stretches, Work, total
+from posvec.training.executor import ChunkResult, TrainingJob, total
+from posvec.training.tables import training_tables
 
 _ROUNDS = 50  # of an epoch at least, however short the text
 _ALONE = 0.05  # of all training at most is that of a single worker
@@ -67,15 +68,16 @@ class Workers:
         self.alone = round(alone / per_stretch) if self.size > 1 else 0
         """The stretches that are trained before all workers take part."""
         self.round_words = self.size * self.stretches * per_stretch
-        self._stretches = Stretches(model, text)
-        self._stretches.pack()
-        self._tables = self._stretches.tables
+        self._training_tables = training_tables(model)
+        self._training_tables.take()
+        self._tables = self._training_tables.stored
         self.plan = make_plan(model, self._tables, self.round_words, options.row_updates, self.size)
         self.round = self.replaced = self.deaths = self.bytes_sent = 0
         self.seconds_waited = 0.0
         blocks = [
             (group, self.ray.put([self.plan.blocks[i].read(self._tables) for i in group])) for group in self.plan.all()
         ]
+        self._training_tables.export()
         self.milestone = _Milestone(model.state.blocks_done if model.state else 0, 0, blocks)
         self._asked: deque[tuple[list[Any], Sequence[int]]] = deque()
         """Steps that workers have not ended, as far as is known: references to what came of each, and its blocks."""
@@ -93,7 +95,7 @@ class Workers:
         self.actors: list[Any] = []
         self.ray.wait(self._start(range(self.size)), num_returns=self.size)  # none of which is time of training
 
-    def work(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> Work:
+    def start(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> TrainingJob:
         return Rounds(self, first, end, held_out, interrupted)
 
     @property
@@ -106,7 +108,7 @@ class Workers:
     def close(self) -> None:
         for actor in self.actors:
             self.ray.kill(actor)
-        self._stretches.unpack()
+        self._training_tables.export()
 
     # ---- rounds -------------------------------------------------------------------------------------------------
 
@@ -148,6 +150,7 @@ class Workers:
 
     def settle(self, stretch: int) -> None:
         """Make all replicas the same, and the model of this process too."""
+        self._training_tables.take()
         with ThreadPoolExecutor() as pool:  # blocks are written while others are exchanged
             writing: list[Future[None]] = []
             if self.milestone.round == self.round:
@@ -161,6 +164,7 @@ class Workers:
                 self._reach_milestone(stretch, blocks)
             for each in writing:
                 each.result()
+        self._training_tables.export()
 
     def _write(self, parcel: Parcel) -> None:
         for number, values in zip(parcel[0], self.ray.get(parcel[1]), strict=True):
@@ -276,15 +280,15 @@ def _spread(parcels: Sequence[Parcel]) -> list[Any]:
     return [[numbers for numbers, _ in parcels], *(reference for _, reference in parcels)]
 
 
-class Rounds(Work):
+class Rounds(TrainingJob):
     """Workers that train in rounds. No worker trains beyond the round that it was asked for."""
 
     def __init__(self, workers: Workers, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> None:
         super().__init__(first, end, held_out, interrupted)
         self._workers, self._first = workers, first
-        self._since: list[Result] = []  # the last milestone, or the beginning
+        self._since: list[ChunkResult] = []  # the last milestone, or the beginning
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[ChunkResult]:
         """What came of rounds; negative, what was lost with a worker and is done again. Settles at the end."""
         is_done = False
         while not is_done:
@@ -297,10 +301,10 @@ class Rounds(Work):
                 self._workers.recover(error)
                 self.next = self._first if self.held_out else self._workers.milestone.stretch
                 lost, self._since, is_done = self._since, [], False
-                yield total([(-words, -masked, -loss) for words, masked, loss in lost])
+                yield total([ChunkResult(-words, -masked, -loss) for words, masked, loss in lost])
             else:
                 if steps:
-                    self._since.append(total([(step.words, step.masked_words, step.loss) for step in steps]))
+                    self._since.append(total([ChunkResult(step.words, step.masked_words, step.loss) for step in steps]))
                     yield self._since[-1]
                 if not self.held_out and self._workers.milestone.stretch == self.next:
                     self._since = []

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from posvec.model import Model
-from posvec.system.arrays import Numbers
-from posvec.training.stretches import Tables
+from posvec.system.arrays import RowArray
+from posvec.training.tables import RowTables
 
 Slice = tuple[int, int, int]  # table, begin, end
 
@@ -56,15 +56,15 @@ class Block:
         ends = list(itertools.accumulate((end - begin for _, begin, end in self.slices), initial=0))
         return [slice(*bounds) for bounds in itertools.pairwise(ends)]
 
-    def parts(self, tables: Tables) -> Iterator[tuple[slice, Numbers]]:
+    def parts(self, tables: RowTables) -> Iterator[tuple[slice, RowArray]]:
         """Its rows in the tables of a model, one slice after the other, and which of its own they are."""
         for place, (table, begin, end) in zip(self.places, self.slices, strict=True):
             yield place, tables[table][begin:end]
 
-    def read(self, tables: Tables) -> Numbers:
+    def read(self, tables: RowTables) -> RowArray:
         return np.concatenate([rows for _, rows in self.parts(tables)])
 
-    def write(self, tables: Tables, values: Numbers) -> None:
+    def write(self, tables: RowTables, values: RowArray) -> None:
         for place, rows in self.parts(tables):
             rows[:] = values[place]
 
@@ -104,7 +104,7 @@ class Plan:
         return groups
 
 
-def make_plan(model: Model, tables: Tables, words_per_round: float, updates: float, workers: int) -> Plan:
+def make_plan(model: Model, tables: RowTables, words_per_round: float, updates: float, workers: int) -> Plan:
     """Blocks of rows that are updated about ``updates`` times between exchanges, or more if that is in every round."""
     row_bytes = [table.shape[1] * table.itemsize for table in tables]
     blocks: list[Block] = []

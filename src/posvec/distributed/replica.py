@@ -16,30 +16,33 @@ from posvec.distributed.buffers import Buffers
 from posvec.distributed.combining import Changes
 from posvec.distributed.plan import Plan
 from posvec.model import Model
-from posvec.system.arrays import Numbers
-from posvec.training.stretches import Burst, Result, Stretches, Text, total
+from posvec.system.arrays import RowArray
+from posvec.training.chunks import ChunkedCorpus
+from posvec.training.executor import ChunkResult, total
+from posvec.training.kernel import ChunkTrainer
+from posvec.training.threads import ThreadedJob
 
 
 class Replica:
     """A copy of a model. Nothing here knows how workers are reached."""
 
-    def __init__(self, model: Model, text: Text, plan: Plan, threads: int) -> None:
+    def __init__(self, model: Model, text: ChunkedCorpus, plan: Plan, threads: int) -> None:
         self.plan, self.threads = plan, threads
-        self._stretches = Stretches(model, text, threads)
-        self._stretches.pack()
-        self.tables = self._stretches.tables
-        self.base: dict[int, Numbers] = {}
+        self._trainer = ChunkTrainer(model, text, threads)
+        self._trainer.tables.take()
+        self.tables = self._trainer.tables.stored
+        self.base: dict[int, RowArray] = {}
         """Each block as it was received last: the same arrays for all replicas that share memory."""
-        self._handed_over: defaultdict[int, list[Numbers]] = defaultdict(list)
+        self._handed_over: defaultdict[int, list[RowArray]] = defaultdict(list)
         """The rows of blocks when their changes were handed over, as long as those have not come back; oldest first."""
         self._buffers = Buffers()
 
-    def train(self, first: int, end: int, held_out: bool = False) -> Result:
-        """Stretches ``first`` to ``end - 1``."""
-        with Burst(self._stretches, first, end, self.threads, held_out) as burst:
-            return total(list(burst.results()))
+    def train(self, first: int, end: int, held_out: bool = False) -> ChunkResult:
+        """Train chunks ``first`` to ``end - 1``."""
+        with ThreadedJob(self._trainer, first, end, self.threads, held_out) as job:
+            return total(job.results())
 
-    def start(self, blocks: Mapping[int, Numbers]) -> None:
+    def start(self, blocks: Mapping[int, RowArray]) -> None:
         """All blocks as they are to be; what was done to them here is forgotten."""
         self._handed_over.clear()
         for number, values in blocks.items():
@@ -54,7 +57,7 @@ class Replica:
         """The memory of changes that nobody needs any more; from any thread."""
         self._buffers.give(change.moved for some in changes for change in some)
 
-    def receive(self, blocks: Mapping[int, Numbers]) -> None:
+    def receive(self, blocks: Mapping[int, RowArray]) -> None:
         """Blocks with what all workers did to them, of the oldest exchange that is under way."""
         for number, values in blocks.items():
             handed_over, *later = self._handed_over[number]

@@ -16,8 +16,8 @@ from posvec.distributed.plan import Plan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
 from posvec.subwords import SubwordRows
-from posvec.system.arrays import Numbers, padded_table
-from posvec.training.stretches import Text
+from posvec.system.arrays import RowArray, padded_table
+from posvec.training.chunks import ChunkedCorpus
 from posvec.vocabulary import Vocabulary
 
 
@@ -28,7 +28,7 @@ class Blueprint:
     config: Config
     vocabulary: Vocabulary
     rows: SubwordRows
-    text: Text
+    text: ChunkedCorpus
     plan: Plan
     threads: int
     rule: str
@@ -60,23 +60,23 @@ class Worker:
         )
         self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
         self._place, self._plan, self._rule = place, blueprint.plan, blueprint.rule
-        self._values: dict[int, Numbers] = {}
+        self._values: dict[int, RowArray] = {}
         """This worker's blocks as they are after their last exchange."""
         self._own: dict[int, list[Changes]] = {}  # of exchanges that are under way
         self._sent: list[list[Changes]] = []
-        self._milestone: tuple[list[Numbers], ...] = ()
+        self._milestone: tuple[list[RowArray], ...] = ()
 
     def process_id(self) -> int:
         return os.getpid()
 
-    def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[Numbers]) -> None:
+    def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[RowArray]) -> None:
         """From all blocks as they are given, whatever was done before."""
         blocks = _together(numbers, values)
         self._own.clear()
         self._values = {i: blocks[i].copy() for i in blocks if self._plan.owner(i) == self._place}
         self.replica.start(blocks)
 
-    def keep(self, *blocks: list[Numbers]) -> None:
+    def keep(self, *blocks: list[RowArray]) -> None:
         """Hold on to all blocks of a milestone: should another node be lost, copies are here."""
         self._milestone = blocks
 
@@ -88,7 +88,7 @@ class Worker:
         number: int,
         wanted: Mapping[int, Sequence[int]],
         numbers: Sequence[Sequence[int]],
-        *values: Sequence[Numbers],
+        *values: Sequence[RowArray],
     ) -> Any:
         """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners.
 
@@ -108,7 +108,7 @@ class Worker:
 
     def combine(
         self, number: int, blocks: Sequence[int], _after: object, _own: Step, *others: Sequence[Changes]
-    ) -> tuple[None, list[Numbers]]:
+    ) -> tuple[None, list[RowArray]]:
         """This worker's blocks with what all have done to them in an exchange; runs beside training.
 
         Not before the exchange before it has ended, nor the step in which this worker kept its own changes: of both
@@ -124,6 +124,6 @@ class Worker:
         return None, values
 
 
-def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[Numbers]]) -> dict[int, Numbers]:
+def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[RowArray]]) -> dict[int, RowArray]:
     """Blocks by their numbers."""
     return {number: each for some in zip(numbers, values, strict=True) for number, each in zip(*some, strict=True)}

@@ -28,7 +28,7 @@ from posvec.evaluation.results import Result, Table
 from posvec.model import MASK, PAD_WORD, Model
 from posvec.query.exact import top_indices
 from posvec.system.arrays import FloatArray, IndexArray, sigmoid
-from posvec.training.pipeline import open_source
+from posvec.training.sources import open_source
 
 # The importance of a context word bounds the change of the score (appendix of the paper), so only this many of the most
 # important words are searched.

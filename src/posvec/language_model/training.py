@@ -107,7 +107,7 @@ class LanguageModelTraining:
         self.tokens += tokens
         self.seconds = seconds
         if self._display:
-            self._display.on_block(self._progress(loss))
+            self._display.on_chunk(self._progress(loss))
 
     def _end_epoch(self) -> None:
         self._raise_if_interrupted()

@@ -23,7 +23,8 @@ from posvec.reproduction.scales import SCALES, CorpusPart, Scale
 from posvec.reproduction.workspace import Recipe, Workspace
 from posvec.system.console import plural
 from posvec.system.extras import require_extra
-from posvec.training.pipeline import Display, Silent, open_source
+from posvec.training.pipeline import Display, Silent
+from posvec.training.sources import open_source
 from posvec.tuning.objectives import Paths
 from posvec.vocabulary import Vocabulary
 

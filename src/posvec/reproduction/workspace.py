@@ -16,7 +16,8 @@ from posvec.model import Model
 from posvec.reproduction.inputs import Inputs
 from posvec.reproduction.scales import CorpusPart, Scale
 from posvec.system.atomic import replacing
-from posvec.training.pipeline import Display, open_source, prepare, resume, train_prepared
+from posvec.training.pipeline import Display, prepare, resume, train_prepared
+from posvec.training.sources import open_source
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,13 @@ class _Clock:
         self._started = time.process_time()
         self.seconds = 0.0
 
+<<<<<<< HEAD:src/posvec/reproduction/workspace.py
     def on_block(self, progress: object) -> None:
         self.seconds = time.process_time() - self._started
+=======
+    def on_chunk(self, progress: object) -> None:
+        self.seconds = time.process_time() - self._began
+>>>>>>> 330a5ff (Give the run its tables; split training into chunks, executor, threads, kernel adapter and schedule):src/posvec/reproduction/bench.py
 
     def on_epoch(self, progress: object) -> None: ...
 

@@ -14,8 +14,8 @@ from posvec._kernel import PAD
 FloatArray = NDArray[np.float32]
 DoubleArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
-Numbers = NDArray[np.float32] | NDArray[np.int16]
-"""Of rows as they are trained, or of what was done to them: 16 bits are whole units (``precision``)."""
+RowArray = NDArray[np.float32] | NDArray[np.int16]
+"""Rows as they are trained, or changes of such rows: float32, or 16-bit fixed point (the setting ``precision``)."""
 
 
 def padded_table(rows: int, dim: int) -> FloatArray:

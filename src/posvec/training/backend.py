@@ -1,4 +1,4 @@
-"""What counts, encodes and trains: this machine, or a cluster of them (:mod:`posvec.distributed`)."""
+"""Where counting, encoding and training run: this machine, or a cluster (:mod:`posvec.distributed`)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from posvec.config import Config
 from posvec.corpus.encoding import EncodedCorpus, encode
 from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.model import Model
-from posvec.training.stretches import Crew, Text, Threads
+from posvec.training.chunks import ChunkedCorpus
+from posvec.training.executor import Executor
+from posvec.training.threads import ThreadExecutor
 from posvec.vocabulary import Vocabulary
 
 
-class Engine(Protocol):
-    """What the steps of training are asked of; what it encodes, it can train on."""
+class Backend(Protocol):
+    """Runs the steps of training; it can train on what it has encoded."""
 
     def count(self, corpus: Corpus, config: Config, progress: ProgressCallback | None) -> Vocabulary: ...
     def encode(
         self, corpus: Corpus, vocabulary: Vocabulary, config: Config, progress: ProgressCallback | None
-    ) -> Text: ...
-    def crew(self, model: Model, text: Any) -> AbstractContextManager[Crew]: ...
+    ) -> ChunkedCorpus: ...
+    def executor(self, model: Model, corpus: Any) -> AbstractContextManager[Executor]: ...
 
 
-class ThisMachine:
-    """Threads of this process."""
+class LocalBackend:
+    """Runs everything on threads of this process."""
 
     def count(self, corpus: Corpus, config: Config, progress: ProgressCallback | None) -> Vocabulary:
         return Vocabulary.count(corpus, config.vocabulary, config.training.threads, progress)
@@ -34,5 +36,5 @@ class ThisMachine:
     ) -> EncodedCorpus:
         return encode(corpus, vocabulary, config.training.threads, progress)
 
-    def crew(self, model: Model, text: Any) -> AbstractContextManager[Crew]:
-        return nullcontext(Threads(model, text))
+    def executor(self, model: Model, corpus: Any) -> AbstractContextManager[Executor]:
+        return nullcontext(ThreadExecutor(model, corpus))

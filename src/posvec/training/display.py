@@ -1,4 +1,4 @@
-"""How work is shown: a progress bar in a terminal, plain lines anywhere else."""
+"""Progress displays: a progress bar in a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class TerminalDisplay:
-    """One bar at a time: share done, words/s, loss, learning rate and time left."""
+    """Shows one bar at a time, with words/s, loss, learning rate and time left."""
 
     def __init__(self, console: Console) -> None:
-        # Every column but the bar keeps its width: in a narrow terminal it is the bar that gives way.
+        # In a narrow terminal only the bar is shortened; all other columns keep their width.
         whole = Column(no_wrap=True)
         self._bar = Bar(
             SpinnerColumn(),
@@ -44,14 +44,14 @@ class TerminalDisplay:
     def stage(self, name: str) -> Iterator[Callable[[float], None]]:
         task = self._bar.add_task(name, total=1.0, detail="")
         try:
-            yield lambda share: self._bar.update(task, completed=share)
+            yield lambda fraction: self._bar.update(task, completed=fraction)
         finally:
             self._bar.remove_task(task)
 
     def note(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)
 
-    def on_block(self, progress: TrainingProgress) -> None:
+    def on_chunk(self, progress: TrainingProgress) -> None:
         if self._training is None:
             self._training = self._bar.add_task("training", total=1.0, detail="")
         self._bar.update(self._training, completed=progress.fraction, detail=describe(progress))
@@ -62,7 +62,7 @@ class TerminalDisplay:
 
 
 class LineDisplay:
-    """One line per stage and epoch, and one every ten seconds of them."""
+    """Prints a line after every stage and epoch, and every ten seconds in between."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -77,9 +77,9 @@ class LineDisplay:
     def stage(self, name: str) -> Iterator[Callable[[float], None]]:
         started = self._last = time.monotonic()
 
-        def report(share: float) -> None:
+        def report(fraction: float) -> None:
             if self._is_time():
-                self._print(f"{name}: {share:.0%}")
+                self._print(f"{name}: {fraction:.0%}")
 
         yield report
         self._print(f"{name}: done in {time.monotonic() - started:.1f} s")
@@ -87,7 +87,7 @@ class LineDisplay:
     def note(self, text: str) -> None:
         self._print(text)
 
-    def on_block(self, progress: TrainingProgress) -> None:
+    def on_chunk(self, progress: TrainingProgress) -> None:
         if self._is_time():
             self._print(f"training: {progress.fraction:6.1%}  {describe(progress)}")
 

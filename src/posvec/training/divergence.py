@@ -1,4 +1,4 @@
-"""Parameters that training has lost: how it is found out, and which setting to change."""
+"""Detect parameters that training has destroyed, and say which setting to change."""
 
 from __future__ import annotations
 
@@ -11,12 +11,24 @@ from posvec.errors import TrainingError
 from posvec.model import Model
 from posvec.system.arrays import FloatArray
 
-_LONG = 1000  # characters: no word of a language, but a row of letters, or data
-_MOST_AT_BOUNDS = 0.01  # of a table's features; one in millions is there after a training that went well
+_LONG_WORD = 1000  # characters: not a word of a language, but a row of letters, or data
+_MAX_SATURATED = 0.01  # of a table's features; after successful training, one in millions has reached the bound
+# Times log 2 per word, the loss of an untrained model: training does not recover from there. With a score_limit such
+# scores give no update, so that parameters can diverge without ever overflowing.
+_DIVERGED = 1000
+
+
+def check_loss(model: Model, mean: float, epoch: int, words: int) -> None:
+    """Raise TrainingError if the mean loss of a chunk shows that training has diverged."""
+    if not mean < _DIVERGED * (1 + model.config.training.negatives) * math.log(2):  # not >=: the mean may be NaN
+        what = f"the loss grew to {mean:.3g}" if math.isfinite(mean) else "the parameters overflowed"
+        raise TrainingError(
+            f"{what} in epoch {epoch} after {words:,} words, and training stopped: {overflow_advice(model)}"
+        )
 
 
 def check_parameters(model: Model) -> None:
-    """A good checkpoint must not be replaced by one that has overflowed, or that runs against the bounds of 16 bits."""
+    """Raise TrainingError if parameters have overflowed or are saturated, before they replace a good checkpoint."""
     fixed16 = model.config.training.precision == "fixed16"
     input_vectors, output_vectors = model.trained_tables()
     _check_table(model, model.positional_vectors, math.inf)
@@ -25,36 +37,36 @@ def check_parameters(model: Model) -> None:
 
 
 def _check_table(model: Model, table: FloatArray, bound: float) -> None:
-    at_bound = 0
+    saturated = 0
     for begin in range(0, len(table), 4096):
         features = np.abs(table[begin : begin + 4096])
         if not np.isfinite(features).all():
             raise TrainingError(f"the parameters have overflowed and were not saved: {overflow_advice(model)}")
-        at_bound += int(np.count_nonzero(features >= bound))
-    if at_bound > _MOST_AT_BOUNDS * table.size:
+        saturated += int(np.count_nonzero(features >= bound))
+    if saturated > _MAX_SATURATED * table.size:
         raise TrainingError(
-            f"{at_bound / table.size:.0%} of the features have grown to {bound:.0f}, the most that 16 bits can hold, "
+            f"{saturated / table.size:.0%} of the features have grown to {bound:.0f}, the most that 16 bits can hold, "
             f"and were not saved: {overflow_advice(model)}"
         )
 
 
-def overflow_advice(overflowed: Model) -> str:
-    """Which setting to change when the parameters have overflowed."""
-    config = overflowed.config
-    training, model = config.training, config.model
-    longest = max(map(len, overflowed.vocabulary.words))
-    if config.subwords.subwords and longest > _LONG:
+def overflow_advice(model: Model) -> str:
+    """Return which setting to change when the parameters have overflowed."""
+    config = model.config
+    training, shape = config.training, config.model
+    longest = max(map(len, model.vocabulary.words))
+    if config.subwords.subwords and longest > _LONG_WORD:
         return (
             f"the vocabulary has a word of {longest:,} characters, and steps add up where n-grams repeat in a word; "
             f"raise min_count or take such words out, or lower initial_lr (now {training.initial_lr:g})"
         )
-    if model.positional_dim and model.initializer == "identity" and model.dim > 600:
-        return f"initializer=identity explodes for dim > 600 (now {model.dim}); use initializer=sqrt_normal"
+    if shape.positional_dim and shape.initializer == "identity" and shape.dim > 600:
+        return f"initializer=identity explodes for dim > 600 (now {shape.dim}); use initializer=sqrt_normal"
     advice = f"lower initial_lr (now {training.initial_lr:g})"
-    if training.positional_gradient == "summed" and model.positional_dim:
+    if training.positional_gradient == "summed" and shape.positional_dim:
         return f"{advice} or set positional_gradient=averaged"
-    if model.context_mean == "words":
+    if shape.context_mean == "words":
         return f"{advice} or set context_mean=rows, whose steps are about twenty times smaller"
-    if training.score_limit and model.positional_dim:
-        return f"{advice} or set score_limit=0, which lets scores that ran away come back"
+    if training.score_limit and shape.positional_dim:
+        return f"{advice} or set score_limit=0, which lets large scores recover"
     return advice

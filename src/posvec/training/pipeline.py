@@ -1,4 +1,7 @@
-"""From a corpus to a trained model: count, encode, create, train, save. ``posvec train`` is this with flags."""
+"""From a corpus to a trained model: count, encode, create, train, save.
+
+``posvec train`` is :func:`train` with flags.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,26 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from posvec.config import Config
-from posvec.corpus.sources import Corpus, Source, open_corpus
-from posvec.datasets.embedded import EMBEDDED_CORPORA, embedded_corpus
+from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
-from posvec.datasets.library import corpus_path, is_fetchable
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.storage.folders import check_output, load_folder, locked_folder
 from posvec.storage.records import Preparation, TrainingState
-from posvec.system.remote import is_remote
-from posvec.training.backend import Engine, ThisMachine
+from posvec.training.backend import Backend, LocalBackend
+from posvec.training.callbacks import Callback
+from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_parameters
-from posvec.training.loop import Callback
 from posvec.training.loop import train as train_model
-from posvec.training.stretches import Text, content_digest
+from posvec.training.sources import open_source, sources_of
 from posvec.vocabulary import Vocabulary
 
 Result = TypeVar("Result")
 
 
 class Display(FetchDisplay, Callback, Protocol):
-    """Shows how the work goes: the stages before training, and training itself."""
+    """Shows progress: of downloads, of the stages before training, and of training."""
 
 
 def train(
@@ -49,29 +50,69 @@ def train(
     tokenizer: Callable[[str], Sequence[str]] | str | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
-    engine: Engine | None = None,
+    backend: Backend | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on a corpus.
 
-    ``corpus``: files, folders, globs, "-", the name of a dataset, or an iterable of sentences or token lists.
-    ``model``: general, subword, positional or constrained; ``preset`` and ``settings`` change the defaults of
-    :mod:`posvec.config`, or ``config`` replaces them. ``output``: a folder for the model, and for checkpoints while it
-    trains. ``vocabulary``: one counted before. ``start``: a model to train further; its vocabulary grows by new words.
-    ``engine``: what counts, encodes and trains, by default this machine; see :mod:`posvec.distributed`.
+    Parameters
+    ----------
+    corpus
+        Files, folders, globs, ``"-"``, the name of a dataset, or an iterable of sentences or token lists.
+    model
+        ``general``, ``subword``, ``positional`` or ``constrained``.
+    preset
+        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+    config
+        A whole configuration, in place of ``model`` and ``preset``.
+    output
+        A folder for the model, and for checkpoints during training.
+    overwrite
+        Replace the model in ``output`` if there is one.
+    vocabulary
+        A vocabulary that was counted before, or the path of a saved one.
+    start
+        A model to train further; new words are added to its vocabulary.
+    tokenizer
+        A function from a line to its tokens, or the name of a tokenizer.
+    callbacks
+        Called after every chunk of lines and every epoch, see :class:`posvec.training.callbacks.Callback`.
+    display
+        Shows progress; by default nothing is shown.
+    backend
+        Where counting, encoding and training run, by default on this machine; see :mod:`posvec.distributed`.
+    **settings
+        Any settings of :mod:`posvec.config`, such as ``dim``, ``epochs`` or ``threads``.
+
+    Returns
+    -------
+    Model
+        The trained model; its ``report`` says how training went.
+
+    Raises
+    ------
+    PosvecError
+        If the corpus, a setting or the output folder cannot be used, or if training diverges.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> model = posvec.train("corpus.txt", "constrained", preset="small", dim=8, epochs=1, threads=1)
+    >>> model.config.kind, model.config.model.dim
+    ('constrained', 8)
     """
     custom = tokenizer if callable(tokenizer) else None
     if tokenizer is not None and custom is None:
         settings["tokenizer"] = tokenizer
     if vocabulary is not None and start is not None:
-        raise ConfigError("a model that is trained further brings its own vocabulary; leave out vocabulary or start")
+        raise ConfigError("a model that is trained further has its own vocabulary; leave out vocabulary or start")
     if config is not None and not isinstance(config, Config):
         raise ConfigError(f"config is a posvec.Config, not a {type(config).__name__}; make one with posvec.make_config")
     base = _loaded(start, Model, lambda path: Model.load(path, verify=True), "start")
     if base is not None:
-        base.trained_tables()  # a compressed model is refused before hours are spent
+        base.trained_tables()  # refuse a compressed model before hours are spent
     given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
-    if given is not None:  # what it was cut off at is the truth, and goes into the model
+    if given is not None:  # the model records the limits with which the vocabulary was made
         settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
     if config is None and base is not None:
         config = base.config
@@ -80,8 +121,8 @@ def train(
         check_output(output, overwrite)
     display = display or Silent()
     with open_source(corpus, config, custom, display) as opened, locked_folder(output):
-        created, encoded, before = prepare(opened, config, display, given, base, engine)
-        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, engine)
+        created, encoded, before = prepare(opened, config, display, given, base, backend)
+        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, backend)
 
 
 def resume(
@@ -92,46 +133,76 @@ def resume(
     tokenizer: Callable[[str], Sequence[str]] | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
-    engine: Engine | None = None,
+    backend: Backend | None = None,
 ) -> Model:
-    """Go on with training that was interrupted, from the checkpoint in the model's folder.
+    """Resume interrupted training from the checkpoint in the folder of a model.
 
-    The corpus is read again from where it was; give it if it is elsewhere now or was no file, and the tokenizer if it
-    was a function. With one thread the result is, byte for byte, that of training that was never interrupted.
+    With one thread the result is, byte for byte, that of training that was never interrupted.
+
+    Parameters
+    ----------
+    path
+        The folder of the model.
+    corpus
+        The corpus, if it is not where it was when training began, or was not a file.
+    threads
+        Number of threads from now on.
+    tokenizer
+        The tokenizer, if it was a function.
+    callbacks, display, backend
+        As in :func:`train`.
+
+    Returns
+    -------
+    Model
+        The trained model.
+
+    Raises
+    ------
+    ModelError
+        If there is nothing to resume, or if the corpus has changed.
     """
-    load_folder(path)  # what is no model is not claimed
+    load_folder(path)  # refuse a folder that holds no model before locked_folder it
     with locked_folder(path):
         model = Model.load(path, verify=True)
         model.trained_tables()
         state = model.state
         if state is None:
             raise ModelError(
-                f"training of {path} is complete, there is nothing to resume; to train it further on more text, use "
-                f"posvec train --start {path}"
+                f"training of {path} is complete; to train it further on more text, use posvec train --start {path}"
             )
         if threads is not None:
             model.config = model.config.replace(threads=threads)
         if corpus is None:
-            corpus = _sources(state, path)
+            corpus = sources_of(state, path)
         display = display or Silent()
         with open_source(corpus, model.config, tokenizer, display) as opened:
-            encoded = _encode(opened, model.vocabulary, model.config, display, engine or ThisMachine())
-            # Files that were moved, touched or compressed are other files, and may be the same text.
+            encoded = _encode(opened, model.vocabulary, model.config, display, backend or LocalBackend())
+            # Files that were moved, touched or compressed may still hold the same text.
             if encoded.digest != state.corpus and content_digest(encoded) != state.content:
                 raise ModelError(
-                    f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, say "
-                    f"where it is now (posvec resume {path} CORPUS), or train a new model"
+                    f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, name "
+                    f"its present path (posvec resume {path} CORPUS), or train a new model"
                 )
             callbacks = [display, *callbacks]
-            return train_prepared(model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, engine)
+            return train_prepared(
+                model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, backend
+            )
 
 
 def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
-    """The vocabulary that a model trained on a corpus would have."""
+    """Return the vocabulary that a model trained on a corpus would have.
+
+    Examples
+    --------
+    >>> vocabulary = count("corpus.txt")
+    >>> vocabulary.words[0]
+    'the'
+    """
     config = config or Config()
     display = display or Silent()
     with open_source(corpus, config, None, display) as opened:
-        return _vocabulary(opened, config, None, None, display, ThisMachine())
+        return _vocabulary(opened, config, None, None, display, LocalBackend())
 
 
 def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
@@ -169,31 +240,9 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
 class Silent(SilentFetchDisplay):
     """A display that shows nothing."""
 
-    def on_block(self, progress: object) -> None: ...
+    def on_chunk(self, progress: object) -> None: ...
 
     def on_epoch(self, progress: object) -> None: ...
-
-
-def open_source(
-    source: Source,
-    config: Config,
-    tokenizer: Callable[[str], Sequence[str]] | None = None,
-    display: FetchDisplay | None = None,
-) -> Corpus:
-    """The text of a source as a model of this configuration reads it; also of an embedded corpus, by its name."""
-    names: object = [source] if isinstance(source, str | Path) else source
-    name = str(names[0]) if isinstance(names, list | tuple) and len(names) == 1 else ""
-    if name in EMBEDDED_CORPORA and not Path(name).exists():
-        opened = open_corpus(embedded_corpus(name), config.text, tokenizer)
-        opened.name, opened.paths = name, [name]
-        return opened
-    if isinstance(source, str):
-        source = _fetched(source, display)
-    elif isinstance(names, list | tuple) and any(isinstance(each, Path) for each in names):
-        source = [_fetched(each, display) if isinstance(each, Path) else each for each in names]
-        if len(source) == 1:
-            source = source[0]  # no list of sentences, then, and a missing one is named as such
-    return open_corpus(source, config.text, tokenizer)
 
 
 def prepare(
@@ -202,14 +251,16 @@ def prepare(
     display: Display | None = None,
     given: Vocabulary | None = None,
     base: Model | None = None,
-    engine: Engine | None = None,
-) -> tuple[Model, Text, Preparation]:
-    """A model with initial values, or ``base`` with new words, and the text to train it on; all but training."""
-    display, engine = display or Silent(), engine or ThisMachine()
-    counting, words = _timed(lambda: _vocabulary(corpus, config, given, base, display, engine))
-    encoding, encoded = _timed(lambda: _encode(corpus, words, config, display, engine))
+    backend: Backend | None = None,
+) -> tuple[Model, ChunkedCorpus, Preparation]:
+    """Return a model with initial values, or ``base`` with new words, and the encoded corpus."""
+    display, backend = display or Silent(), backend or LocalBackend()
+    counting, words = _timed(lambda: _vocabulary(corpus, config, given, base, display, backend))
+    encoding, encoded = _timed(lambda: _encode(corpus, words, config, display, backend))
     if not encoded.in_vocabulary:
-        raise CorpusError(f"no word of {corpus.name} is in the vocabulary; count the words of this corpus instead")
+        raise CorpusError(
+            f"no word of {corpus.name} is in the vocabulary; leave out the vocabulary to count the words of this corpus"
+        )
     _return_freed_memory()
     initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
     return created, encoded, Preparation(counting, encoding, initializing)
@@ -217,15 +268,15 @@ def prepare(
 
 def train_prepared(
     model: Model,
-    encoded: Text,
+    encoded: ChunkedCorpus,
     before: Preparation,
     callbacks: Sequence[Callback] = (),
     sources: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    engine: Engine | None = None,
+    backend: Backend | None = None,
 ) -> Model:
-    """Train what :func:`prepare` made. The sources are those that resuming is to read."""
+    """Train what :func:`prepare` has made; ``sources`` are the files that resuming reads."""
     saved_here = overwrite
 
     def checkpoint(state: TrainingState) -> None:
@@ -237,8 +288,8 @@ def train_prepared(
         saved_here = True
 
     with locked_folder(output):
-        with (engine or ThisMachine()).crew(model, encoded) as crew:
-            report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, crew)
+        with (backend or LocalBackend()).executor(model, encoded) as executor:
+            report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
         check_parameters(model)
         model.report = dataclasses.replace(report, before=before)
         model.state = None
@@ -257,50 +308,31 @@ def _loaded(
     raise ConfigError(f"{name} is a {kind.__name__} or the path of a saved one, not a {type(given).__name__}")
 
 
-def _sources(state: TrainingState, model: str | os.PathLike[str]) -> list[str | Path]:
-    """Where the corpus of interrupted training was, if it is still there."""
-    if not state.sources:
-        raise ModelError(f"the corpus of {model} did not come from files alone; give it again: posvec resume {model} -")
-    sources = [each if is_remote(each) else Path(each) for each in state.sources]
-    for source in sources:
-        if isinstance(source, Path) and not source.exists() and str(source) not in EMBEDDED_CORPORA:
-            raise ModelError(
-                f"the corpus {source} that {model} was being trained on is gone; put it back, or say where it is now: "
-                f"posvec resume {model} CORPUS"
-            )
-    return sources
-
-
-def _fetched(source: str | Path, display: FetchDisplay | None) -> str | Path:
-    """The file of a dataset that can be fetched; anything else is itself."""
-    if not is_fetchable(str(source)) or Path(source).exists():
-        return source
-    return corpus_path(str(source), display=display)
-
-
 def _vocabulary(
     corpus: Corpus,
     config: Config,
     given: Vocabulary | None,
     start: Model | None,
     display: Display,
-    engine: Engine,
+    backend: Backend,
 ) -> Vocabulary:
     if given is None:
         with display.stage("counting") as progress:
-            given = engine.count(corpus, config, progress)
+            given = backend.count(corpus, config, progress)
         if start is not None:
             given = start.vocabulary.merge(given)
     return Vocabulary(given.words, given.counts, given.total_words, config.vocabulary)
 
 
-def _encode(corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display, engine: Engine) -> Text:
+def _encode(
+    corpus: Corpus, vocabulary: Vocabulary, config: Config, display: Display, backend: Backend
+) -> ChunkedCorpus:
     with display.stage("encoding") as progress:
-        return engine.encode(corpus, vocabulary, config, progress)
+        return backend.encode(corpus, vocabulary, config, progress)
 
 
 def _return_freed_memory() -> None:
-    """Counting and encoding freed many small pieces, which the C library keeps; the tables come from the system."""
+    """Give the memory that counting and encoding have freed back to the system, from which the tables come."""
     with contextlib.suppress(OSError, AttributeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)
 

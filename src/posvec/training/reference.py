@@ -1,7 +1,7 @@
 """The training step in NumPy, one function per equation: slow, readable, the oracle of the compiled kernel.
 
 :func:`train_step` is the step of the paper for one masked word, every row read and written at once.
-:func:`train_stretch` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
+:func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
 The two agree where no two words near each other share a row and no word stands twice in a micro-batch: only then is the
 cached step behind, by less than two windows and a micro-batch.
 
@@ -48,7 +48,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Options:
+class StepOptions:
     """The options of method and arithmetic, by the names of :mod:`posvec.config`."""
 
     context_mean: str = "rows"
@@ -68,13 +68,13 @@ def sigmoid(x: RealArray) -> RealArray:
     return probabilities
 
 
-def context_size(parameters: Parameters, words: Sequence[int], options: Options) -> int:
+def context_size(parameters: Parameters, words: Sequence[int], options: StepOptions) -> int:
     """N"""
     return len(words) if options.context_mean == "words" else sum(len(parameters.rows[word]) for word in words)
 
 
 def context_vector(
-    parameters: Parameters, words: Sequence[int], positions: Sequence[int], options: Options
+    parameters: Parameters, words: Sequence[int], positions: Sequence[int], options: StepOptions
 ) -> RealArray:
     """u_C = 1/N sum_m sum_x [d_p, 1] * x"""
     total = np.zeros_like(parameters.input_vectors[0])
@@ -90,7 +90,7 @@ def loss(scores: RealArray) -> float:
     return float(np.logaddexp(0, signs * scores.astype(np.float64)).sum())
 
 
-def step_sizes(scores: RealArray, lr: float, options: Options) -> RealArray:
+def step_sizes(scores: RealArray, lr: float, options: StepOptions) -> RealArray:
     """g = lr (y - sigma(s)), none where the score is beyond the limit."""
     steps: RealArray = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
     if options.score_limit:
@@ -99,7 +99,12 @@ def step_sizes(scores: RealArray, lr: float, options: Options) -> RealArray:
 
 
 def update_outputs(
-    parameters: Parameters, masked_word: int, negatives: Sequence[int], context: RealArray, lr: float, options: Options
+    parameters: Parameters,
+    masked_word: int,
+    negatives: Sequence[int],
+    context: RealArray,
+    lr: float,
+    options: StepOptions,
 ) -> tuple[RealArray, float]:
     """Scores from the old values; then, word after word, e += g v_w and v_w += g u_C. Returns e and the loss."""
     words = [masked_word, *(word for word in negatives if word != masked_word)]
@@ -119,7 +124,7 @@ def train_step(
     positions: Sequence[int],
     negatives: Sequence[int],
     lr: float,
-    options: Options,
+    options: StepOptions,
 ) -> float:
     """One masked word, as the paper has it. Returns the loss before the step."""
     context = context_vector(parameters, words, positions, options)
@@ -132,9 +137,9 @@ def train_step(
         total = parameters.input_vectors[rows].sum(0)
         move = parameters.weights(position) * error
         if options.train_positions and positional_dim:
-            share = 1 if options.positional_gradient == "summed" else len(rows)
+            divisor = 1 if options.positional_gradient == "summed" else len(rows)
             row = position_row(position, parameters.window)
-            parameters.positional_vectors[row] += (total * error / share)[:positional_dim]
+            parameters.positional_vectors[row] += (total * error / divisor)[:positional_dim]
         for each in rows:
             parameters.input_vectors[each] += move
     return value
@@ -155,7 +160,7 @@ class Draws:
         return [m for m in range(self.first[t], self.last[t] + 1) if m != t]
 
 
-def train_stretch(parameters: Parameters, draws: Draws, lr: float, options: Options) -> float:
+def train_chunk(parameters: Parameters, draws: Draws, lr: float, options: StepOptions) -> float:
     """All masked words in micro-batches, on cached sums of rows. Returns the sum of their losses."""
     cache = _Cache(parameters)
     entered = left = 0
@@ -205,7 +210,7 @@ def _train_micro_batch(
     masked: range,
     cache: _Cache,
     lr: float,
-    options: Options,
+    options: StepOptions,
 ) -> float:
     plain = slice(parameters.eager, None)
     moves = {m: np.zeros_like(parameters.input_vectors[0]) for t in masked for m in draws.context(t)}
@@ -239,14 +244,14 @@ def _update_positional(
     position: int,
     error: RealArray,
     cache: _Cache,
-    options: Options,
+    options: StepOptions,
 ) -> None:
     eager, positional_dim = slice(parameters.eager), parameters.positional_vectors.shape[1]
     move = (parameters.weights(position) * error)[eager]
     if options.train_positions and positional_dim:
-        share = 1 if options.positional_gradient == "summed" else len(parameters.rows[word])
+        divisor = 1 if options.positional_gradient == "summed" else len(parameters.rows[word])
         row = position_row(position, parameters.window)
-        parameters.positional_vectors[row] += (cache.sums[word] * error / share)[:positional_dim]
+        parameters.positional_vectors[row] += (cache.sums[word] * error / divisor)[:positional_dim]
     cache.move(word, eager, move)
 
 

@@ -14,7 +14,8 @@ from posvec.model import Model
 from posvec.presets import make_config
 from posvec.storage.folders import check_output
 from posvec.system.extras import require_extra
-from posvec.training.pipeline import Display, Silent, open_source, prepare, train_prepared
+from posvec.training.pipeline import Display, Silent, prepare, train_prepared
+from posvec.training.sources import open_source
 from posvec.tuning.objectives import Paths, TestFiles, choose_objectives
 from posvec.tuning.results import format_settings
 from posvec.tuning.space import Dimension, paper_space, parse_space

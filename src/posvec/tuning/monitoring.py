@@ -35,7 +35,7 @@ class TrialMonitor:
         self.deadline_checked = time.monotonic()
         self.stopped = ""
 
-    def on_block(self, progress: TrainingProgress) -> None:
+    def on_chunk(self, progress: TrainingProgress) -> None:
         """Check the deadline and, after each quarter of training, the objective."""
         self.show(progress.fraction)
         # Not more often: the check reads the storage, which other processes write to.

@@ -18,7 +18,8 @@ from posvec.evaluation.lines import as_paths
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.system.extras import require_extra
-from posvec.training.pipeline import Display, Silent, open_source
+from posvec.training.pipeline import Display, Silent
+from posvec.training.sources import open_source
 from posvec.tuning.objectives import Paths, TestFiles, choose_objectives
 from posvec.tuning.results import SearchResult
 from posvec.tuning.space import paper_space, parse_space

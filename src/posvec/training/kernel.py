@@ -1,0 +1,70 @@
+"""The adapter between a run and the compiled kernel: settings, tables and chunks in the kernel's terms."""
+
+from __future__ import annotations
+
+import queue
+
+from posvec import _kernel
+from posvec.config import Config
+from posvec.model import Model
+from posvec.system.cpu import cpu_level
+from posvec.training.chunks import ChunkedCorpus
+from posvec.training.executor import ChunkResult
+from posvec.training.schedule import chunk_seed, learning_rate
+from posvec.training.tables import training_tables
+
+
+class ChunkTrainer:
+    """Trains a model on chunks of a corpus; chunks are numbered over all epochs."""
+
+    def __init__(self, model: Model, corpus: ChunkedCorpus, threads: int = 1) -> None:
+        self.config = model.config
+        self.corpus = corpus
+        self.tables = training_tables(model)
+        self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
+        """Workspaces that no thread uses; they are kept because allocating new memory takes time."""
+        self._trainer = self.tables.trainer(
+            model.rows.row_begin,
+            model.rows.rows,
+            model.vocabulary.keep_probabilities(),
+            *model.vocabulary.alias_table(),
+            kernel_options(self.config, threads),
+            cpu_level(),
+        )
+
+    def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> ChunkResult:
+        """Train one chunk, or score its held-out lines."""
+        epoch, index = divmod(number, self.corpus.chunks)
+        chunk = self.corpus.chunk(index)
+        fraction = (epoch + chunk.tokens_before / self.corpus.tokens) / self.config.training.epochs
+        return ChunkResult(
+            *self._trainer.train(
+                workspace,
+                chunk.ids,
+                chunk.lines,
+                chunk.begin,
+                chunk.end,
+                0.0 if held_out else learning_rate(self.config, fraction),
+                chunk_seed(self.config.training.seed, -1 - number if held_out else number),
+                self.config.training.validation,
+                held_out,
+                chunk.first_line,
+            )
+        )
+
+
+def kernel_options(config: Config, threads: int = 1) -> _kernel.KernelOptions:
+    """Return the settings that the kernel needs, in its own terms."""
+    model, training = config.model, config.training
+    options = _kernel.KernelOptions()
+    options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
+    options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
+    options.mean_over_words = model.context_mean == "words"
+    options.exact_gradient = training.input_gradient == "exact"
+    options.summed_positional = training.positional_gradient == "summed"
+    options.train_positions = training.train_positions
+    options.shrink = training.window_sampling == "shrink"
+    options.text_positions = training.positions == "text"
+    options.score_limit = training.score_limit
+    options.threads = threads
+    return options
