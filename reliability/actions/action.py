@@ -15,7 +15,8 @@ import numpy as np
 from posvec.cli import main
 from posvec.model import Model
 from posvec.presets import make_config
-from posvec.training.pipeline import open_source, prepare
+from posvec.training.pipeline import prepare
+from posvec.training.sources import open_source
 
 SETTINGS = {"dim": 20, "window": 3, "buckets": 1000, "min_count": 1, "sample": 0.0, "negatives": 2, "threads": 1}
 
