@@ -144,13 +144,8 @@ class _Clock:
         self._started = time.process_time()
         self.seconds = 0.0
 
-<<<<<<< HEAD:src/posvec/reproduction/workspace.py
-    def on_block(self, progress: object) -> None:
-        self.seconds = time.process_time() - self._started
-=======
     def on_chunk(self, progress: object) -> None:
-        self.seconds = time.process_time() - self._began
->>>>>>> 330a5ff (Give the run its tables; split training into chunks, executor, threads, kernel adapter and schedule):src/posvec/reproduction/bench.py
+        self.seconds = time.process_time() - self._started
 
     def on_epoch(self, progress: object) -> None: ...
 
