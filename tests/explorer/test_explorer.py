@@ -1,4 +1,4 @@
-"""The explorer's API answers as the library does, within its limits, and to its own page alone."""
+"""The explorer's API: its results equal those of the library, and it refuses invalid and foreign requests."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def as_json(result: Any) -> Any:
     return json.loads(json.dumps(result.to_dict()))
 
 
-# ---- the same functions as the library's ------------------------------------------------------------------------
+# ---- results equal those of the library -------------------------------------------------------------------------
 
 
-def test_masked_words_and_their_reasons_are_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
+def test_predictions_and_explanations_equal_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
     assert ask("masked", sentence=SENTENCE, topn=5) == as_json(masked.predict(model, SENTENCE, 5))
     named = ask("masked", sentence=SENTENCE, topn=1, word=["mew", "bark"])
     assert named == as_json(masked.predict(model, SENTENCE, 1, ["mew", "bark"]))
@@ -77,13 +77,13 @@ def test_masked_words_and_their_reasons_are_those_of_the_library(ask: Callable[.
     assert sum(each["value"] for each in why["contributions"]) == pytest.approx(why["score"])
 
 
-def test_a_cluster_alone_can_score(ask: Callable[..., Any], model: Model) -> None:
+def test_predictions_can_be_scored_by_one_cluster(ask: Callable[..., Any], model: Model) -> None:
     name = clusters.find(model).names[0]
     assert ask("masked", sentence=SENTENCE, cluster=name) == as_json(masked.predict(model, SENTENCE, cluster=name))
     assert "there is no cluster" in ask("masked", 400, sentence=SENTENCE, cluster="middle")["error"]
 
 
-def test_positions_clusters_and_their_words_are_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
+def test_positions_clusters_and_context_words_equal_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
     found = clusters.find(model)
     assert ask("positions") == as_json(positions.importance({"constrained": model}))
     answer = ask("clusters")
@@ -95,7 +95,7 @@ def test_positions_clusters_and_their_words_are_those_of_the_library(ask: Callab
     assert ask("examples") == as_json(examples.find(model, found))
 
 
-def test_words_are_answered_as_by_the_library(ask: Callable[..., Any], model: Model) -> None:
+def test_queries_of_words_equal_those_of_the_library(ask: Callable[..., Any], model: Model) -> None:
     vectors = model.vectors
     near = [{"word": word, "similarity": similarity} for word, similarity in vectors.most_similar("cat", topn=3)]
     assert ask("neighbors", word="cat", topn=3) == near
@@ -109,7 +109,7 @@ def test_words_are_answered_as_by_the_library(ask: Callable[..., Any], model: Mo
     assert ask("map", word="cat", topn=9) == as_json(neighborhood.find(model, "cat", 9))
 
 
-def test_a_word_tells_what_it_is_made_of(ask: Callable[..., Any], model: Model) -> None:
+def test_a_word_is_described_with_its_parts(ask: Callable[..., Any], model: Model) -> None:
     known, made = ask("word", word="dogs"), ask("word", word="dogscats")
     assert known["in_vocabulary"]
     assert known["count"] == model.vocabulary.counts[model.vocabulary.index["dogs"]]
@@ -135,12 +135,12 @@ def test_models_are_listed_and_described(client: TestClient, ask: Callable[..., 
     )
 
 
-def test_models_without_positions_say_so(ask: Callable[..., Any]) -> None:
+def test_models_without_positions_are_refused_with_a_reason(ask: Callable[..., Any]) -> None:
     for path in ("positions", "clusters", "examples", "context-words"):
         assert "has no positional vectors" in ask(path, 400, model="subword")["error"]
 
 
-# ---- bad input and limits ---------------------------------------------------------------------------------------
+# ---- invalid input and limits -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_models_without_positions_say_so(ask: Callable[..., Any]) -> None:
         ("nothing", {}, 404, "Not Found"),
     ],
 )
-def test_what_cannot_be_answered_is_said_in_one_sentence(
+def test_invalid_requests_are_refused_with_one_sentence(
     ask: Callable[..., Any], path: str, parameters: dict[str, Any], status: int, said: str
 ) -> None:
     answer = ask(path, status, **parameters)
@@ -176,7 +176,7 @@ def test_what_cannot_be_answered_is_said_in_one_sentence(
 @pytest.mark.parametrize(
     "path", ["/static/../application.py", "/static/%2e%2e/application.py", "/static//etc/passwd", "/etc/passwd", "/api"]
 )
-def test_nothing_else_on_disk_is_reachable(client: TestClient, path: str) -> None:
+def test_other_files_on_disk_are_not_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
@@ -189,7 +189,7 @@ def test_each_view_has_an_address(client: TestClient) -> None:
     assert client.get("/static/app.js").headers["content-type"].startswith("text/javascript")
 
 
-# ---- who may ask ------------------------------------------------------------------------------------------------
+# ---- hosts and origins ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,9 @@ def test_each_view_has_an_address(client: TestClient) -> None:
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, "/gap", 200),
     ],
 )
-def test_only_the_page_itself_is_answered(client: TestClient, headers: dict[str, str], path: str, status: int) -> None:
+def test_only_requests_of_the_page_itself_are_answered(
+    client: TestClient, headers: dict[str, str], path: str, status: int
+) -> None:
     answer = client.get(path, headers=headers)
     assert answer.status_code == status
     if status != 200:
@@ -243,7 +245,7 @@ def test_only_the_page_itself_is_answered(client: TestClient, headers: dict[str,
         ("", "0.0.0.0", False),
     ],
 )
-def test_a_server_knows_its_names(name: str, listening: str, known: bool) -> None:
+def test_a_server_recognizes_its_host_names(name: str, listening: str, known: bool) -> None:
     assert is_known_host(name, listening) == known
 
 
@@ -267,16 +269,14 @@ def test_websockets_are_refused(client: TestClient) -> None:
         ("POST", {"content-length": "-1"}, 413),
     ],
 )
-def test_other_sites_cannot_send_files_either(
-    client: TestClient, method: str, headers: dict[str, str], status: int
-) -> None:
+def test_other_sites_cannot_send_files(client: TestClient, method: str, headers: dict[str, str], status: int) -> None:
     parameters = {"model": "constrained", "name": "a"}
     answer = client.request(method, "/api/evaluation", params=parameters, headers=headers, content=b"man king")
     assert answer.status_code == status
     assert "access-control-allow-origin" not in answer.headers
 
 
-# ---- what no browser and no library would send: bytes over a socket ---------------------------------------------
+# ---- malformed requests, sent as bytes over a socket ------------------------------------------------------------
 
 
 def connect(site: str) -> socket.socket:
@@ -284,8 +284,8 @@ def connect(site: str) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=20)
 
 
-def sent(site: str, text: str) -> str:
-    """The answer to these bytes, until the server hangs up."""
+def send_bytes(site: str, text: str) -> str:
+    """The response to these bytes, until the server closes the connection."""
     with connect(site) as connection:
         connection.sendall(text.encode())
         return read_all(connection)
@@ -321,8 +321,8 @@ def read_all(connection: socket.socket) -> str:
         "/api/model?model=%2fetc%2fpasswd%00",
     ],
 )
-def test_no_path_leads_out_of_the_page(site: str, path: str) -> None:
-    answer = sent(site, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+def test_no_path_leads_out_of_the_static_folder(site: str, path: str) -> None:
+    answer = send_bytes(site, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
     assert answer.split(" ")[1] in ("400", "404"), answer
     assert "root:" not in answer
     assert "import" not in answer
@@ -344,21 +344,21 @@ def test_no_path_leads_out_of_the_page(site: str, path: str) -> None:
         ("\0\1\2", "400"),
     ],
 )
-def test_heads_that_are_rebound_or_doubled_are_refused(site: str, head: str, status: str) -> None:
-    answer = sent(site, f"{head}\r\nConnection: close\r\n\r\n")
+def test_requests_with_foreign_or_repeated_hosts_are_refused(site: str, head: str, status: str) -> None:
+    answer = send_bytes(site, f"{head}\r\nConnection: close\r\n\r\n")
     assert answer.split(" ")[1] == status, answer
 
 
 @pytest.mark.parametrize(
     "endless", ["GET /", "GET /gap HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", "GET /gap HTTP/1.1\r\nX: x"]
 )
-def test_heads_without_an_end_are_not_listened_to(site: str, endless: str) -> None:
+def test_endless_request_heads_are_cut_off(site: str, endless: str) -> None:
     with connect(site) as connection, pytest.raises(ConnectionError):  # noqa: PT012
         for _ in range(1000):
             connection.sendall(f"{endless}{'x' * 50_000}".encode())
 
 
-def test_a_host_that_is_named_twice_is_no_name(loaded_models: dict[str, LoadedModel]) -> None:
+def test_a_request_with_two_hosts_is_refused(loaded_models: dict[str, LoadedModel]) -> None:
     answers: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -400,7 +400,7 @@ def test_a_client_that_sends_too_slowly_is_disconnected(with_short_timeouts: str
                         break
                 except ConnectionError:
                     break
-            if drops:  # a byte now and then does not help
+            if drops:  # single bytes do not extend the timeout
                 with contextlib.suppress(ConnectionError):
                     connection.sendall(b"1\r\nm\r\n" if "chunked" in begun else b"x")
         assert 0.2 < time.monotonic() - began < 10
@@ -437,7 +437,7 @@ def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyP
             thread.join(20)
 
 
-def test_clients_that_only_hold_connections_keep_nobody_out_for_long(with_short_timeouts: str) -> None:
+def test_idle_connections_do_not_block_other_clients_for_long(with_short_timeouts: str) -> None:
     idle = [connect(with_short_timeouts) for _ in range(220)]
     try:
         began = time.monotonic()
@@ -451,17 +451,17 @@ def test_clients_that_only_hold_connections_keep_nobody_out_for_long(with_short_
             connection.close()
 
 
-def test_a_client_that_keeps_its_connection_is_not_hurried(with_short_timeouts: str) -> None:
+def test_a_connection_that_is_kept_alive_has_no_timeout_between_requests(with_short_timeouts: str) -> None:
     connection = http.client.HTTPConnection(with_short_timeouts.removeprefix("http://"))
     for _ in range(3):
         connection.request("GET", "/api/models")
         held = connection.sock
         assert connection.getresponse().read()
-        time.sleep(0.4)  # longer than a head may take
+        time.sleep(0.4)  # longer than the timeout of a request head
         assert connection.sock is held
 
 
-def test_many_who_ask_at_once_are_answered_in_turn(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_requests_are_limited_to_the_number_of_cores(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     working: list[int] = []
     most = 0
 
@@ -480,7 +480,7 @@ def test_many_who_ask_at_once_are_answered_in_turn(site: str, monkeypatch: pytes
     assert most <= max(2, thread_count(0))
 
 
-# ---- files ------------------------------------------------------------------------------------------------------
+# ---- evaluation of files ----------------------------------------------------------------------------------------
 
 
 def evaluated(client: TestClient, content: bytes | str, **parameters: Any) -> list[dict[str, Any]]:
@@ -491,7 +491,7 @@ def evaluated(client: TestClient, content: bytes | str, **parameters: Any) -> li
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def test_a_file_of_analogies_is_run_with_progress(client: TestClient, model: Model, tmp_path: Path) -> None:
+def test_a_file_of_analogies_is_evaluated_with_progress(client: TestClient, model: Model, tmp_path: Path) -> None:
     *progress, last = evaluated(client, QUESTIONS)
     assert [each["progress"] for each in progress] == [0, 1]
     assert last["kind"] == "analogy"
@@ -502,7 +502,7 @@ def test_a_file_of_analogies_is_run_with_progress(client: TestClient, model: Mod
     assert last["result"]["coverage"] == pytest.approx(2 / 3)
 
 
-def test_a_file_of_pairs_is_told_from_analogies(client: TestClient, model: Model, tmp_path: Path) -> None:
+def test_a_file_of_pairs_is_distinguished_from_analogies(client: TestClient, model: Model, tmp_path: Path) -> None:
     path = tmp_path / "questions.txt"
     path.write_text(PAIRS)
     last = evaluated(client, PAIRS)[-1]
@@ -523,13 +523,13 @@ def test_a_file_of_pairs_is_told_from_analogies(client: TestClient, model: Model
         (b"cat dog 1\nman king 1\n", "..", "all pairs of file have the score 1"),
     ],
 )
-def test_bad_files_are_named_in_one_sentence(client: TestClient, content: bytes, name: str, said: str) -> None:
+def test_invalid_files_are_refused_with_one_sentence(client: TestClient, content: bytes, name: str, said: str) -> None:
     told = evaluated(client, content, name=name)[-1]["error"]
     assert said in told
-    assert "posvec-" not in told  # the folder where it is kept meanwhile
+    assert "posvec-" not in told  # the temporary folder
 
 
-def test_large_files_are_refused_whether_their_length_is_told_or_not(client: TestClient) -> None:
+def test_large_files_are_refused_with_or_without_a_content_length(client: TestClient) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(MAX_BODY_BYTES // 2**20 + 1):
             yield b"a b c d\n" * 2**17
@@ -561,27 +561,27 @@ def test_an_abandoned_evaluation_ends_at_its_next_step(model: Model) -> None:
     assert all(b"result" not in message.get("body", b"") for message in sent)
 
 
-def test_only_one_evaluation_is_waited_for_and_whoever_hangs_up_gives_way(site: str) -> None:
+def test_a_second_evaluation_is_refused_until_the_client_of_the_first_disconnects(site: str) -> None:
     def start() -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         connection = http.client.HTTPConnection(site.removeprefix("http://"))
         connection.request("POST", "/api/evaluation?model=constrained&name=a", QUESTIONS)
         return connection, connection.getresponse()
 
-    with evaluations.running_lock:  # held: an evaluation whose next step takes long
+    with evaluations.running_lock:  # held: stands for an evaluation whose next step takes long
         connection, first = start()
         _, second = start()
         assert (first.status, second.status) == (200, 429)
         assert "another evaluation is running" in json.load(second)["error"]
         first.close()
         connection.close()
-        patience = time.monotonic() + 10
-        while (third := start()[1]).status == 429 and time.monotonic() < patience:
+        deadline = time.monotonic() + 10
+        while (third := start()[1]).status == 429 and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert third.status == 200  # though the first has not ended
+        assert third.status == 200  # although the first has not ended
     assert json.loads(third.read().splitlines()[-1])["kind"] == "analogy"
 
 
-def test_a_file_that_is_cut_off_takes_no_place(site: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_incomplete_upload_does_not_block_other_evaluations(site: str, capfd: pytest.CaptureFixture[str]) -> None:
     host, _, port = site.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port))) as connection:
         head = f"POST /api/evaluation?model=constrained&name=a HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n\r\n"
@@ -591,7 +591,7 @@ def test_a_file_that_is_cut_off_takes_no_place(site: str, capfd: pytest.CaptureF
     assert "Traceback" not in capfd.readouterr().err
 
 
-# ---- the API's own description ----------------------------------------------------------------------------------
+# ---- description of the API -------------------------------------------------------------------------------------
 
 
 def test_every_route_is_described(client: TestClient) -> None:
@@ -605,31 +605,31 @@ def test_every_route_is_described(client: TestClient) -> None:
     assert len(document["paths"]) == 14
 
 
-def test_every_answer_is_as_described_and_none_is_a_failure(loaded_models: dict[str, LoadedModel]) -> None:
+def test_every_response_conforms_to_its_description(loaded_models: dict[str, LoadedModel]) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
     class Local(SecurityMiddleware):
-        """Schemathesis calls the application by a name of its own."""
+        """Schemathesis sends requests under another host name."""
 
         def check_request(self, headers: dict[str, str], path: str) -> tuple[int, str] | None:
             return super().check_request({**headers, "host": "127.0.0.1"}, path)
 
-    # Most strings mean nothing to a model: about half of the cases that are well formed get past its first look.
-    sense = {"word": "cat", "first": "dog", "second": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
+    # Models do not know most random strings: known words replace them in a part of the cases.
+    known = {"word": "cat", "first": "dog", "second": "cat", "a": "man", "b": "king", "c": "woman", "cluster": None}
     bodies = [QUESTIONS, PAIRS]
     asked = collections.Counter[Any]()
 
-    def meant(case: Any, choice: int) -> None:
+    def use_known_words(case: Any, choice: int) -> None:
         query = case.query if isinstance(case.query, dict) else {}
         if isinstance(query.get("model"), str):
             query["model"] = "constrained"
         if choice == 0:
             return
         for name, value in query.items():
-            if isinstance(value, str) and name in sense:
-                query[name] = sense[name]
+            if isinstance(value, str) and name in known:
+                query[name] = known[name]
             if isinstance(value, str) and name == "sentence":
                 query[name] = f"{value[:1900].replace('[', '')} cats [MASK]"
         if isinstance(case.body, str):
@@ -655,7 +655,7 @@ def test_every_answer_is_as_described_and_none_is_a_failure(loaded_models: dict[
         @given(st.one_of(modes), st.integers(0, 2))
         @quick
         def attempt(case: Any, choice: int) -> None:
-            meant(case, choice)
+            use_known_words(case, choice)
             answer = case.call(timeout=600)
             answered = answer.status_code == 200 and not answer.text.startswith('{"error"')
             asked["answered" if answered else answer.status_code] += 1
@@ -663,10 +663,10 @@ def test_every_answer_is_as_described_and_none_is_a_failure(loaded_models: dict[
 
         attempt()
     print(dict(asked))
-    assert asked["answered"] > asked.total() / 4  # what was asked was not all refused at the door
+    assert asked["answered"] > asked.total() / 4  # the cases are not mostly refusals
 
 
-# ---- the command ------------------------------------------------------------------------------------------------
+# ---- posvec explore ---------------------------------------------------------------------------------------------
 
 
 def test_the_command_serves_until_interrupted(
@@ -683,12 +683,12 @@ def test_the_command_serves_until_interrupted(
     assert complaints == b""
 
 
-def test_an_interrupt_ends_a_file_that_is_run_and_says_so(
+def test_an_interrupt_cancels_an_evaluation_with_an_error(
     posvec_process: Callable[..., Any], explored: dict[str, Path]
 ) -> None:
     process = posvec_process("explore", explored["constrained"], "--no-browser")
     where = process.stdout.readline().decode().split()[3]
-    content = QUESTIONS.encode() * 10_000  # takes a while to be read
+    content = QUESTIONS.encode() * 10_000  # takes a while to read
     with urllib.request.urlopen(f"{where}api/evaluation?model=constrained&name=a", content, timeout=60) as answer:
         assert json.loads(answer.readline()) == {"progress": 0}
         process.send_signal(signal.SIGINT)
@@ -697,7 +697,7 @@ def test_an_interrupt_ends_a_file_that_is_run_and_says_so(
     assert (process.returncode, complaints) == (0, b"")
 
 
-def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
+def test_the_warm_up_thread_ends_if_an_interrupt_comes_while_it_starts(
     loaded_models: dict[str, LoadedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = threading.Thread.start
@@ -720,7 +720,7 @@ def test_no_thread_is_left_behind_if_an_interrupt_comes_while_it_starts(
     assert warmed == []
 
 
-def test_the_command_refuses_what_it_cannot_do(
+def test_the_command_refuses_invalid_arguments(
     posvec_command: Callable[..., Any], explored: dict[str, Path], tmp_path: Path
 ) -> None:
     path = explored["subword"]
@@ -736,7 +736,7 @@ def test_the_command_refuses_what_it_cannot_do(
     )
 
 
-def test_another_host_is_warned_about(
+def test_the_command_warns_about_addresses_of_the_network(
     posvec_command: Callable[..., Any], explored: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = []
@@ -749,7 +749,7 @@ def test_another_host_is_warned_about(
     assert [given[2] for given in served] == ["localhost", "0.0.0.0"]
 
 
-def test_without_its_libraries_the_command_names_the_extra(
+def test_without_its_packages_the_command_names_the_extra(
     posvec_command: Callable[..., Any], explored: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
@@ -758,7 +758,7 @@ def test_without_its_libraries_the_command_names_the_extra(
     assert 'pip install "posvec[explorer]"' in ended.err
 
 
-def test_addresses_can_be_followed() -> None:
+def test_page_urls_can_be_opened_on_this_machine() -> None:
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         assert page_url(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"

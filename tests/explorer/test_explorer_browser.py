@@ -1,4 +1,4 @@
-"""The explorer in a real browser: its views, what can be done in them, and that no request leaves the machine.
+"""The explorer in a browser: its views and their controls, and that no request leaves the machine.
 
 `make test` installs Chromium where it is missing and can be installed; elsewhere these tests are skipped.
 """
@@ -26,14 +26,14 @@ from posvec.explorer.loaded_models import LoadedModel
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n"
 PAIRS = "cat dog 8\nman king 6\nfruit king 1\nqueen woman 7\n"
 CSV = {"gap": (b"rank,word,", b"context word,"), "positions": b"position,", "words": b"word,", "model": b"epoch,"}
-PATIENCE = 60_000  # milliseconds, on a machine that is busy with other things
+TIMEOUT = 60_000  # milliseconds; other programs may use the machine
 VIEWS = ("gap", "positions", "words", "model")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         own = Path(playwright.chromium.executable_path)
         if found is None and not own.exists() and not os.environ.get("POSVEC_BROWSER"):
@@ -45,13 +45,13 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What pages wrote to the console."""
+    """Messages that the pages wrote to the console, and requests to other machines."""
     return []
 
 
 @pytest.fixture
 def visit(browser: Any, site: str, complaints: list[str]) -> Iterator[Callable[..., Any]]:
-    """Opens pages; at the end none of them has complained or asked anything of another machine."""
+    """Open pages; after the test, check that there are no complaints."""
     contexts = []
 
     def open_page(path: str, width: int = 1280, scheme: str = "light", touch: bool = False) -> Any:
@@ -64,10 +64,10 @@ def visit(browser: Any, site: str, complaints: list[str]) -> Iterator[Callable[.
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda said: hear(said, complaints))
+        page.set_default_timeout(TIMEOUT)
+        page.on("console", lambda said: record(said, complaints))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda asked: _check_local(asked.url, site, complaints))
+        page.on("request", lambda request: check_local(request.url, site, complaints))
         page.goto(site + path)
         settle(page)
         return page
@@ -78,18 +78,18 @@ def visit(browser: Any, site: str, complaints: list[str]) -> Iterator[Callable[.
     assert complaints == []
 
 
-def hear(said: Any, complaints: list[str]) -> None:
-    if said.type in ("error", "warning"):  # Chromium reports each answer that is not 200, too
+def record(said: Any, complaints: list[str]) -> None:
+    if said.type in ("error", "warning"):  # Chromium also reports each response with another status than 200
         complaints.append(f"{said.text} {said.location.get('url', '')}")
 
 
-def _check_local(url: str, site: str, complaints: list[str]) -> None:
+def check_local(url: str, site: str, complaints: list[str]) -> None:
     if not url.startswith((site + "/", "blob:" + site, "data:")):
-        complaints.append(f"asked for {url}")
+        complaints.append(f"request to {url}")
 
 
 def settle(page: Any) -> None:
-    """Until every column is filled."""
+    """Wait until every column is filled."""
     page.locator("h1").wait_for()
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
@@ -154,7 +154,7 @@ def test_a_gap_is_filled_and_explained(visit: Callable[..., Any], loaded_models:
 
 
 def press(page: Any, pointer: str) -> Callable[[str, float, float], None]:
-    """A mouse, a pen or a finger: does "down", "move" or "up" at a point."""
+    """A function that sends "down", "move" or "up" of a mouse, a pen or a finger at a point."""
     devtools = page.context.new_cdp_session(page)
 
     def act(what: str, x: float, y: float) -> None:
@@ -171,7 +171,7 @@ def press(page: Any, pointer: str) -> Callable[[str, float, float], None]:
 
 
 @pytest.mark.parametrize(("pointer", "width"), [("mouse", 1280), ("pen", 1280), ("touch", 390)])
-def test_a_word_is_dragged_and_the_ranking_follows(
+def test_dragging_a_word_updates_the_predictions(
     visit: Callable[..., Any], loaded_models: dict[str, LoadedModel], pointer: str, width: int
 ) -> None:
     page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained", width, touch=pointer == "touch")
@@ -179,9 +179,9 @@ def test_a_word_is_dragged_and_the_ranking_follows(
     word, place = page.locator(".chip").nth(1).bounding_box(), page.locator(".chip").nth(3).bounding_box()
     act = press(page, pointer)
     act("down", word["x"] + 8, word["y"] + 8)
-    for share in (0.2, 0.6, 1):  # on a phone the gap stands in the second line
-        x = word["x"] + share * (place["x"] + place["width"] + 12 - word["x"])
-        act("move", x, word["y"] + 8 + share * (place["y"] + 10 - word["y"] - 8))
+    for fraction in (0.2, 0.6, 1):  # on a phone the gap is in the second line
+        x = word["x"] + fraction * (place["x"] + place["width"] + 12 - word["x"])
+        act("move", x, word["y"] + 8 + fraction * (place["y"] + 10 - word["y"] - 8))
     assert page.evaluate("pressedBy") == pointer
     assert page.locator(".slot.target").count() == 1
     act("up", x, place["y"] + 10)
@@ -189,10 +189,10 @@ def test_a_word_is_dragged_and_the_ranking_follows(
     assert chips(page) == ["unlike", "cats", "[MASK]", "dogs"]
     assert predictions(page) == predicted(loaded_models, "unlike cats [MASK] dogs")
     assert address_of(page)[1]["sentence"] == ["unlike cats [MASK] dogs"]
-    assert page.evaluate("scrollY") == 0  # a finger has moved the word, not the page
+    assert page.evaluate("scrollY") == 0  # the touch moved the word and did not scroll the page
 
 
-def test_a_drag_survives_the_answers_and_a_second_finger(visit: Callable[..., Any]) -> None:
+def test_a_drag_continues_through_responses_and_a_second_touch(visit: Callable[..., Any]) -> None:
     page = visit("/gap?sentence=unlike dogs cats [MASK]&models=constrained")
     held: list[Any] = []
     page.route("**/api/masked?**", lambda route: held.append(route))
@@ -203,7 +203,7 @@ def test_a_drag_survives_the_answers_and_a_second_finger(visit: Callable[..., An
     act("down", word["x"] + 8, word["y"] + 8)
     act("move", place["x"] + place["width"] + 12, place["y"] + 10)
     held[0].continue_()
-    page.locator(".chip.unused").wait_for()  # the answer is here
+    page.locator(".chip.unused").wait_for()  # the response has arrived
     page.unroute_all()
     assert page.locator(".chip.dragging").count() == 1
     page.locator(".chip.dragging").dispatch_event("pointerdown", {"isPrimary": False, "button": 0, "pointerId": 7})
@@ -212,7 +212,7 @@ def test_a_drag_survives_the_answers_and_a_second_finger(visit: Callable[..., An
     settle(page)
 
 
-def test_the_gap_is_put_between_words_and_words_are_moved_by_keys(visit: Callable[..., Any]) -> None:
+def test_the_gap_is_moved_by_clicks_and_words_by_keys(visit: Callable[..., Any]) -> None:
     page = visit("/gap?models=constrained")
     page.get_by_role("button", name="fruit flies like ___").click()
     page.get_by_role("button", name="Put the gap before flies").click()
@@ -229,7 +229,7 @@ def test_the_gap_is_put_between_words_and_words_are_moved_by_keys(visit: Callabl
     assert page.evaluate("document.activeElement.textContent") == "fruit"
 
 
-def test_words_that_do_not_count_are_struck_and_nothing_to_ask_is_said(visit: Callable[..., Any]) -> None:
+def test_unused_words_are_struck_through_and_an_empty_sentence_shows_a_hint(visit: Callable[..., Any]) -> None:
     page = visit("/gap?sentence=unlike ÿ cats [MASK]&models=constrained")
     page.locator(".chip.unused").wait_for()
     assert page.locator(".chip.unused").all_text_contents() == ["ÿ"]
@@ -257,7 +257,7 @@ def test_a_cluster_is_clicked_and_shows_its_words_and_sentences(
     page.get_by_text(f"Context words of the {name} cluster").wait_for()
 
 
-def test_empty_places_are_words_that_can_be_moved_and_are_not_struck(
+def test_empty_positions_can_be_moved_and_are_not_struck_through(
     visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit("/gap?sentence=cats [PAD] [MASK] ÿ&models=constrained")
@@ -270,7 +270,7 @@ def test_empty_places_are_words_that_can_be_moved_and_are_not_struck(
     assert predictions(page) == predicted(loaded_models, "cats [MASK]")
 
 
-def test_values_of_a_figure_are_read_by_pointer_and_keys(
+def test_values_of_a_figure_are_shown_by_pointer_and_keys(
     visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]
 ) -> None:
     page = visit("/positions?models=constrained")
@@ -292,13 +292,13 @@ def test_values_of_a_figure_are_shown_by_touch(
     tip = page.locator("#tip")
     page.locator("svg image").tap(position={"x": 3, "y": 3})
     expect(tip).to_contain_text("feature ")
-    assert tip.is_visible()  # though the finger is up again
+    assert tip.is_visible()  # although the finger has been lifted
     page.locator("h1").tap()
     assert tip.is_hidden()
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_figure_and_list_is_taken_along(visit: Callable[..., Any], tmp_path: Path, view: str) -> None:
+def test_every_figure_and_list_can_be_downloaded(visit: Callable[..., Any], tmp_path: Path, view: str) -> None:
     page = visit(f"/{view}?models=constrained")
     starts = {"svg": b"<svg", "png": b"\x89PNG", "csv": CSV[view]}
     taken = collections.Counter[str]()
@@ -306,7 +306,7 @@ def test_every_figure_and_list_is_taken_along(visit: Callable[..., Any], tmp_pat
         with page.expect_download() as download:
             button.click()
         path = tmp_path / download.value.suggested_filename
-        assert not path.exists()  # every name is given once
+        assert not path.exists()  # file names are unique
         download.value.save_as(path)
         kind = path.suffix[1:]
         taken[kind] += 1
@@ -316,7 +316,7 @@ def test_every_figure_and_list_is_taken_along(visit: Callable[..., Any], tmp_pat
     assert taken["svg"] == taken["png"] == figures <= taken["csv"]
 
 
-def test_words_are_asked_for(visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]) -> None:
+def test_typed_words_are_queried(visit: Callable[..., Any], loaded_models: dict[str, LoadedModel]) -> None:
     page = visit("/words?models=constrained")
     vectors = loaded_models["constrained"].model.vectors
     page.get_by_label("Word", exact=True).fill("Dogscats")
@@ -348,10 +348,10 @@ def drop(page: Any, name: str, content: str) -> None:
     page.dispatch_event("main", "drop", {"dataTransfer": page.evaluate_handle(_HELD, [name, content])})
 
 
-def test_dropped_files_are_run(visit: Callable[..., Any]) -> None:
+def test_dropped_files_are_evaluated(visit: Callable[..., Any]) -> None:
     page = visit("/model")
     drop(page, "animals.txt", QUESTIONS)
-    expect(page.locator(".result")).to_have_count(2)  # one for each model
+    expect(page.locator(".result")).to_have_count(2)  # one per model
     cells = page.get_by_role("row", name="total").first.get_by_role("cell").all_text_contents()
     assert cells[-2:] == ["2", "100.0 %"]
     drop(page, "pairs.txt", PAIRS)
@@ -364,7 +364,7 @@ def test_dropped_files_are_run(visit: Callable[..., Any]) -> None:
     assert "bad.txt, line 2: 2 fields instead of four" in page.get_by_role("alert").first.text_content()
 
 
-def test_files_are_chosen_by_keys_and_run_in_turn_with_progress(visit: Callable[..., Any], tmp_path: Path) -> None:
+def test_files_chosen_by_keys_are_evaluated_in_turn_with_progress(visit: Callable[..., Any], tmp_path: Path) -> None:
     page = visit("/model?models=constrained")
     page.evaluate("""() => { window.seen = []; new MutationObserver((changes) => {
       for (const { addedNodes } of changes) for (const node of addedNodes) seen.push(
@@ -387,7 +387,7 @@ def test_files_are_chosen_by_keys_and_run_in_turn_with_progress(visit: Callable[
     ]
 
 
-def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> None:
+def test_models_are_shown_side_by_side_or_alone(visit: Callable[..., Any]) -> None:
     page = visit("/gap")
     assert page.locator(".column").count() == 2
     page.get_by_role("button", name="subword", exact=True).click()
@@ -402,9 +402,9 @@ def test_models_are_put_side_by_side_and_alone(visit: Callable[..., Any]) -> Non
     assert page.locator(".column").count() == 2
 
 
-def test_a_page_that_is_closed_while_a_file_is_run_gives_way(visit: Callable[..., Any]) -> None:
+def test_closing_a_page_frees_the_evaluation_for_others(visit: Callable[..., Any]) -> None:
     page, other = visit("/model?models=constrained"), visit("/model?models=constrained")
-    with evaluations.running_lock:  # held: an evaluation whose next step takes long
+    with evaluations.running_lock:  # held: stands for an evaluation whose next step takes long
         with page.expect_response("**/api/evaluation?**"):
             drop(page, "animals.txt", QUESTIONS)
         page.close()
@@ -415,7 +415,7 @@ def test_a_page_that_is_closed_while_a_file_is_run_gives_way(visit: Callable[...
     expect(other.locator(".result")).to_have_count(1)
 
 
-def test_a_server_that_is_gone_is_told(visit: Callable[..., Any], complaints: list[str]) -> None:
+def test_a_stopped_server_is_reported(visit: Callable[..., Any], complaints: list[str]) -> None:
     page = visit("/words?models=constrained")
     page.route("**/api/**", lambda route: route.fulfill(status=404, body="{}"))
     page.get_by_label("First word").fill("man")
