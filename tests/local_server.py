@@ -1,4 +1,4 @@
-"""An HTTP server on this machine that answers as it is told: whole, in part, wrongly, late, or not at all."""
+"""A local HTTP server with given responses: complete, partial, wrong, late, or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.requests.append((self.path, dict(self.headers)))
         answers = self.server.answers.get(self.path, [status(404)])
-        # The last of the answers is given from then on.
+        # The last answer is repeated for all further requests.
         (answers.pop(0) if len(answers) > 1 else answers[0])(self)
 
     def log_message(self, *_: Any) -> None:
@@ -44,21 +44,21 @@ class LocalServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, dict[str, str]]] = []
 
     def handle_error(self, *_: Any) -> None:
-        pass  # connections that the other side closes are what is tested
+        pass  # the tests close connections on purpose
 
-    def give(self, path: str, *answers: Answer) -> str:
-        """Answer requests for the path so, one after another; returns its address."""
+    def respond(self, path: str, *answers: Answer) -> str:
+        """Give these answers to the requests for a path, in their order; return its address."""
         self.answers[path] = list(answers)
         return f"http://127.0.0.1:{self.server_port}{path}"
 
-    def offer(self, path: str, content: bytes, *, checksum: bool = True) -> Download:
-        """Have the content at the path."""
+    def serve(self, path: str, content: bytes, *, checksum: bool = True) -> Download:
+        """Serve the content at the path; return how to download it."""
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}" if checksum else None
-        return Download(self.give(path, whole(content)), len(content), digest)
+        return Download(self.respond(path, complete(content)), len(content), digest)
 
     @property
     def ranges(self) -> list[str | None]:
-        """What the requests asked for."""
+        """The ranges of bytes that were requested; None for the whole file."""
         return [headers.get("Range") for _, headers in self.requests]
 
 
@@ -72,22 +72,22 @@ def local_server() -> Iterator[LocalServer]:
     server.server_close()
 
 
-def whole(content: bytes, *, tag: str = "", ranges: bool = True, cut: int | None = None) -> Answer:
-    """The content, from where it is asked for if ``ranges``; ``cut``: the connection ends after so many bytes of it."""
+def complete(content: bytes, *, tag: str = "", ranges: bool = True, cut: int | None = None) -> Answer:
+    """The content; the requested range of it, if ``ranges``; only its first ``cut`` bytes, if that is given."""
 
     def answer(handler: Handler) -> None:
-        asked = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", "")) if ranges else None
-        begin = int(asked[1]) if asked else 0
+        requested = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", "")) if ranges else None
+        begin = int(requested[1]) if requested else 0
         headers: dict[str, object] = {"ETag": tag} if tag else {}
-        if asked and handler.headers.get("If-Range", tag) != tag:
-            asked, begin = None, 0
-        if asked and begin >= len(content):
+        if requested and handler.headers.get("If-Range", tag) != tag:
+            requested, begin = None, 0
+        if requested and begin >= len(content):
             handler.head(416, Content_Range=f"bytes */{len(content)}")
             return
         rest = content[begin:]
-        if asked:
+        if requested:
             headers["Content_Range"] = f"bytes {begin}-{len(content) - 1}/{len(content)}"
-        handler.head(206 if asked else 200, Content_Length=len(rest), **headers)
+        handler.head(206 if requested else 200, Content_Length=len(rest), **headers)
         handler.wfile.write(rest[:cut])
 
     return answer
@@ -104,7 +104,7 @@ def unannounced(content: bytes) -> Answer:
 
 
 def announcing(size: int) -> Answer:
-    """A length, and then nothing."""
+    """A length without content."""
     return lambda handler: handler.head(200, Content_Length=size)
 
 
@@ -117,7 +117,7 @@ def redirect(target: str, code: int = 302) -> Answer:
 
 
 def stalled(content: bytes, seconds: float) -> Answer:
-    """Half of the content, and then nothing for a while."""
+    """Half of the content, and then nothing for some seconds."""
 
     def answer(handler: Handler) -> None:
         handler.head(200, Content_Length=len(content))

@@ -77,7 +77,7 @@ def test_the_table_of_many_words_equals_single_lookups():
         np.testing.assert_allclose(words.table[i], table[own].mean(0), rtol=1e-4, atol=1e-6)
 
 
-def test_single_words_are_looked_up_without_the_table_to_the_same_bit():
+def test_lookup_of_single_words_equals_the_table_bit_for_bit():
     vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(400)})
     rows = build_rows(vocabulary, SubwordConfig(buckets=500))
     table = np.random.default_rng(0).normal(size=(rows.table_rows, 8)).astype(np.float32)
@@ -95,7 +95,7 @@ def test_single_words_are_looked_up_without_the_table_to_the_same_bit():
             words.get_vectors(wrong)
 
 
-def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
+def test_an_out_of_vocabulary_word_is_the_mean_of_its_known_ngrams():
     words = vectors()
     assert "catdog" not in words
     assert words.oov("catdog")
@@ -103,7 +103,7 @@ def test_a_word_outside_the_vocabulary_is_made_from_the_ngrams_it_shares():
     np.testing.assert_allclose(words["catdog"], words.input_vectors[words.rows.rows_of("catdog")].mean(0), rtol=1e-6)
 
 
-def test_a_word_that_shares_nothing_has_no_vector():
+def test_a_word_without_known_ngrams_has_no_vector():
     for words, message in ((vectors(), r"and no n-gram of it"), (vectors(False), r"is not in the vocabulary; try")):
         assert not words.oov("쥐")
         with pytest.raises(PosvecError, match=r"^there is no vector for '쥐'.*" + message):
@@ -131,7 +131,7 @@ def test_an_analogy_adds_and_subtracts_unit_vectors_and_leaves_out_its_words():
     assert found[0].similarity == pytest.approx(max(unit[i] @ query for i in (2, 4)) / np.linalg.norm(query), abs=1e-5)
 
 
-def test_neighbours_of_nothing_are_refused():
+def test_an_empty_query_is_refused():
     with pytest.raises(PosvecError, match=r"needs at least one word"):
         vectors().most_similar([])
 
@@ -143,7 +143,7 @@ def test_a_vector_of_zeros_is_similar_to_nothing():
     assert all(np.isfinite(neighbor.similarity) for neighbor in words.most_similar("cat"))
 
 
-def test_a_single_word_is_answered_without_making_the_table_and_equals_its_row():
+def test_lookup_of_a_single_word_does_not_make_the_table():
     words = vectors()
     single = [words[word] for word in WORDS]
     assert "table" not in words.__dict__
@@ -160,6 +160,7 @@ def test_the_contributions_of_the_rows_of_a_word_add_up_to_its_vector():
         rows = words.rows.rows_of_ngrams(word)
         assert [part.fraction is None for part in parts[-len(rows) :]] == (rows < 0).tolist()
     assert any(part.fraction is None for part in partly)
+    assert words.parts("cats") == known  # the name in posvec 0.1.0
     own = words.input_vectors[1]
     vector = words["cats"]
     assert known[0].fraction == pytest.approx(own @ vector / (vector @ vector) / len(known), abs=1e-5)

@@ -67,13 +67,13 @@ class Fetch(Action):
 def serving() -> Iterator[None]:
     """Serve what Fetch downloads, from another process: this one must have no threads, because it is forked."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-    from local_server import LocalServer, whole
+    from local_server import LocalServer, complete
 
     Fetch.offered = {f"{version}/data.txt": text_of(version) for version in ("old", "new")}
     Fetch.offered |= {f"{version}/data.zip": _zipped(text_of(version)) for version in ("old", "new")}
     server = LocalServer()
     for name, content in Fetch.offered.items():
-        Fetch.address = server.give(f"/{name}", whole(content, tag=f'"{name}"')).removesuffix(f"/{name}")
+        Fetch.address = server.respond(f"/{name}", complete(content, tag=f'"{name}"')).removesuffix(f"/{name}")
     pid = os.fork()
     if not pid:
         server.serve_forever()

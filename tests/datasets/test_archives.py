@@ -1,4 +1,4 @@
-"""Archives, good ones and those that mean harm."""
+"""Archives: valid, damaged and malicious ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILES = {"en-cs/1m-mono/train.in": b"one\n", "en-cs/1m-mono/test.in": b"two\n", 
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "zip"])
-def test_archives_of_all_kinds_are_unpacked_whatever_they_are_called(tmp_path: Path, mode: str) -> None:
+def test_archives_of_all_kinds_are_unpacked_regardless_of_their_names(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "data.tar.bz2"
     _ = make_zip(path, FILES) if mode == "zip" else make_tar(path, FILES, mode)
     unpack(path, tmp_path / "out")
@@ -46,14 +46,14 @@ def test_archives_of_all_kinds_are_unpacked_whatever_they_are_called(tmp_path: P
     assert {name: file.read_bytes() for name, file in found.items()} == FILES
 
 
-def test_only_what_is_wanted_is_unpacked(tmp_path: Path) -> None:
+def test_only_wanted_files_are_unpacked(tmp_path: Path) -> None:
     path = make_zip(tmp_path / "a.zip", FILES)
     assert unpack(path, tmp_path / "out", lambda name: name == "readme") == [tmp_path / "out" / "readme"]
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["readme"]
 
 
 @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/tmp/posvec-evil", "a\\..\\evil", "C:evil"])
-def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, name: str) -> None:
+def test_nothing_is_written_outside_the_folder(tmp_path: Path, name: str) -> None:
     for path in (make_tar(tmp_path / "a.tar", {name: b"x"}), make_zip(tmp_path / "a.zip", {name: b"x"})):
         with pytest.raises(DownloadError, match="contains a file outside its folder"):
             unpack(path, tmp_path / "deep" / "out")
@@ -67,7 +67,7 @@ def test_links_are_refused(tmp_path: Path) -> None:
         unpack(path, tmp_path / "out")
 
 
-def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decompression_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "LIMIT", 3_000_000)
     for path in (
         make_tar(tmp_path / "a.tar", {"a": bytes(2_000_000), "b": bytes(2_000_000)}),
@@ -79,7 +79,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("keep", [0.0, 0.1, 0.7])
 @pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz", "zip"])
-def test_damaged_archives_are_a_sentence(tmp_path: Path, mode: str, keep: float) -> None:
+def test_damaged_archives_are_reported_in_one_sentence(tmp_path: Path, mode: str, keep: float) -> None:
     path = tmp_path / "a"
     content = {"a": bytes(range(256)) * 40}
     _ = make_zip(path, content) if mode == "zip" else make_tar(path, content, mode)
@@ -88,14 +88,14 @@ def test_damaged_archives_are_a_sentence(tmp_path: Path, mode: str, keep: float)
         unpack(path, tmp_path / "out")
 
 
-def test_an_archive_that_begins_as_zstandard_and_is_none_is_a_sentence(tmp_path: Path) -> None:
+def test_a_false_zstandard_archive_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + make_tar(tmp_path / "b", {"a": b"text"}).read_bytes())
     with pytest.raises(DownloadError, match="is damaged or not an archive"):
         unpack(path, tmp_path / "out")
 
 
-def test_bytes_that_were_changed_are_noticed(tmp_path: Path) -> None:
+def test_changed_bytes_are_detected(tmp_path: Path) -> None:
     path = make_tar(tmp_path / "a", {"a": bytes(range(256)) * 40})
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF

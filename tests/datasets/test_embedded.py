@@ -1,4 +1,4 @@
-"""The embedded corpus: enough of it, prose, always the same, and found without importing anything."""
+"""The embedded corpus: its size, its sentences, the same in every process, and made without imports."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ print(json.dumps([lines, sorted(set(sys.modules) - before)]))
     assert [name for name in imported if not name.startswith("_sysconfigdata")] == []
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+def test_an_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(CorpusError, match="there is no dataset 'wikipedia'; choose from python-docs"):
         embedded_corpus("wikipedia")
     assert "python-docs" in EMBEDDED_CORPORA

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import posvec
-from local_server import LocalServer, local_server, stalled, status, whole
+from local_server import LocalServer, complete, local_server, stalled, status
+from posvec import datasets
 from posvec.datasets import (
     CATALOGUE,
     Dataset,
@@ -102,7 +103,7 @@ class _Stage:
 def test_a_file_is_fetched_once_and_then_found_without_the_server(
     server: LocalServer, listed: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    listed(server.offer("/x/questions.txt", b": a\nb c d e\n"), name="analogies:xx", kind="analogies")
+    listed(server.serve("/x/questions.txt", b": a\nb c d e\n"), name="analogies:xx", kind="analogies")
     display = RecordingDisplay()
     path = dataset_path("analogies:xx", display=display)
     assert path == cache / "data" / "analogies-xx" / "questions.txt"
@@ -119,7 +120,7 @@ def test_a_file_is_fetched_once_and_then_found_without_the_server(
 def test_offline_mode_fetches_nothing(
     server: LocalServer, listed: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed(server.offer("/f", b"text"))
+    listed(server.serve("/f", b"text"))
     with pytest.raises(DownloadError, match=r"in offline mode; leave out --offline .*posvec data fetch small"):
         dataset_path("small", offline=True)
     monkeypatch.setenv("POSVEC_OFFLINE", "1")
@@ -131,19 +132,19 @@ def test_offline_mode_fetches_nothing(
 def test_overwrite_fetches_again_and_keeps_the_old_data_until_the_new_are_complete(
     server: LocalServer, listed: Callable[..., Dataset]
 ) -> None:
-    listed(server.offer("/f", b"old", checksum=False))
+    listed(server.serve("/f", b"old", checksum=False))
     path = fetch("small")
-    server.give("/f", status(500))
+    server.respond("/f", status(500))
     with pytest.raises(DownloadError):
         fetch("small", overwrite=True)
     assert path.read_bytes() == b"old"
-    server.give("/f", whole(b"new"))
+    server.respond("/f", complete(b"new"))
     assert fetch("small").read_bytes() == b"old"
     assert fetch("small", overwrite=True).read_bytes() == b"new"
 
 
 def test_a_dataset_that_was_damaged_is_fetched_again(server: LocalServer, listed: Callable[..., Dataset]) -> None:
-    listed(server.offer("/f", b"text"))
+    listed(server.serve("/f", b"text"))
     path = dataset_path("small")
     path.write_bytes(b"te")
     assert fetched_path("small") is None
@@ -152,7 +153,7 @@ def test_a_dataset_that_was_damaged_is_fetched_again(server: LocalServer, listed
 
 def test_an_archive_becomes_a_folder(server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path) -> None:
     content = make_tar(tmp_path / "icml14-data.tar.bz2", FILES).read_bytes()
-    listed(server.offer("/icml14-data.tar.bz2", content), layout="archive", kind="language model")
+    listed(server.serve("/icml14-data.tar.bz2", content), layout="archive", kind="language model")
     path = dataset_path("small")
     assert (path / "en-cs" / "1m-mono" / "train.in").read_bytes() == b"one\n"
     assert fetch("small", overwrite=True) == path
@@ -165,7 +166,7 @@ def test_a_member_of_an_archive_becomes_a_file(
     server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
     content = make_zip(tmp_path / "a.zip", {"a/de.txt": b"questions", "a/other.txt": b"x"}).read_bytes()
-    item = server.offer("/a.zip", content)
+    item = server.serve("/a.zip", content)
     listed(item, layout="member", member="a/de.txt")
     assert dataset_path("small").name == "de.txt"
     assert dataset_path("small").read_bytes() == b"questions"
@@ -177,7 +178,7 @@ def test_a_member_of_an_archive_becomes_a_file(
 def test_a_malicious_archive_leaves_no_dataset(
     server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
-    listed(server.offer("/a.tar", make_tar(tmp_path / "a", {"../../x": b""}).read_bytes()), layout="archive")
+    listed(server.serve("/a.tar", make_tar(tmp_path / "a", {"../../x": b""}).read_bytes()), layout="archive")
     with pytest.raises(DownloadError, match="a file outside its folder"):
         dataset_path("small")
     assert fetched_path("small") is None
@@ -187,10 +188,10 @@ def test_the_four_parts_of_the_papers_wikipedia_become_a_corpus(
     server: LocalServer, listed: Callable[..., Dataset], tmp_path: Path
 ) -> None:
     parts = make_parts(tmp_path, [article(f"Text {number}.", "More.") for number in range(100)])
-    items = [server.offer(f"/{part.name}", part.read_bytes()) for part in parts]
-    # One of them comes in pieces, and one only the second time.
-    server.give(f"/{parts[1].name}", whole(parts[1].read_bytes(), cut=50), whole(parts[1].read_bytes()))
-    server.give(f"/{parts[3].name}", status(404), whole(parts[3].read_bytes()))
+    items = [server.serve(f"/{part.name}", part.read_bytes()) for part in parts]
+    # One of them arrives after a broken connection, and one is available only the second time.
+    server.respond(f"/{parts[1].name}", complete(parts[1].read_bytes(), cut=50), complete(parts[1].read_bytes()))
+    server.respond(f"/{parts[3].name}", status(404), complete(parts[3].read_bytes()))
     listed(*items, layout="sections")
     with pytest.raises(DownloadError, match="answers 404"):
         dataset_path("small")
@@ -203,21 +204,21 @@ def test_the_four_parts_of_the_papers_wikipedia_become_a_corpus(
 
 
 def offer_dump(server: LocalServer, monkeypatch: pytest.MonkeyPatch, date: str, files: dict[str, bytes]) -> None:
-    """The pages of dumps.wikimedia.org that lead to the files."""
-    site = server.give("", status(404))
+    """Serves the files and the pages of dumps.wikimedia.org that list them."""
+    site = server.respond("", status(404))
     monkeypatch.setattr(dumps, "SITE", site)
     listing: dict[str, dict[str, Any]] = {}
     for name, content in files.items():
-        server.give(f"/cswiki/{date}/{name}", whole(content))
+        server.respond(f"/cswiki/{date}/{name}", complete(content))
         listing[name] = {"size": len(content), "url": "/x", "sha1": hashlib.sha1(content).hexdigest()}
     jobs = {
         "articlesdump": {"status": "done", "files": listing},
         "metahistorybz2dump": {"status": "waiting"},
         "abstractsdump": {"status": "in-progress", "files": {f"cswiki-{date}-pages-articles.xml.bz2": {}}},
     }
-    server.give(f"/cswiki/{date}/dumpstatus.json", whole(json.dumps({"jobs": jobs}).encode()))
+    server.respond(f"/cswiki/{date}/dumpstatus.json", complete(json.dumps({"jobs": jobs}).encode()))
     sums = f"{'0' * 40}  cswiki-{date}-abstract.xml.gz\n{'0' * 40}  cswiki-{date}-pages-articles.xml.bz2\n"
-    server.give("/cswiki/latest/cswiki-latest-sha1sums.txt", whole(sums.encode()))
+    server.respond("/cswiki/latest/cswiki-latest-sha1sums.txt", complete(sums.encode()))
 
 
 def test_the_newest_dump_of_a_language_is_found_and_an_older_one_stays(
@@ -229,7 +230,7 @@ def test_the_newest_dump_of_a_language_is_found_and_an_older_one_stays(
     old = dataset_path("wikipedia:cs")
     assert old == cache / "data" / "wikipedia-cs-20260101" / "wikipedia-cs-20260101.txt.zst"
     assert text_of(old) == "Kočka.\n"
-    # A large one, in pieces.
+    # A large dump, in several files.
     pieces = {
         f"cswiki-20260201-pages-articles{number}.xml-p{first}p{first + 8}.bz2": make_dump(
             tmp_path / "d", [page(f"Kus {number}.")]
@@ -262,7 +263,7 @@ def test_a_missing_parser_is_named_before_anything_large_is_fetched(
 def test_files_of_a_killed_process_are_removed(
     server: LocalServer, listed: Callable[..., Dataset], cache: Path
 ) -> None:
-    listed(server.offer("/f", b"text"))
+    listed(server.serve("/f", b"text"))
     folder = cache / "data" / "small"
     folder.mkdir(parents=True)
     (folder / ".posvec-0123456789ab.tmp").write_bytes(b"half")
@@ -283,10 +284,10 @@ def test_missing_dumps_are_reported_in_one_sentence(
     with pytest.raises(DownloadError, match=r"xxwiki-latest-sha1sums.txt: the server answers 404"):
         dataset_path("wikipedia:xx")
     for content in (b"<html>", b"[]", b'{"jobs": [3]}'):
-        server.give("/cswiki/20260101/dumpstatus.json", whole(content))
+        server.respond("/cswiki/20260101/dumpstatus.json", complete(content))
         with pytest.raises(DownloadError, match="is not a list of files as expected"):
             dataset_path("wikipedia:cs:20260101")
-    server.give("/cswiki/latest/cswiki-latest-sha1sums.txt", whole(b""))
+    server.respond("/cswiki/latest/cswiki-latest-sha1sums.txt", complete(b""))
     with pytest.raises(DownloadError, match="lists no file of articles; give a date: wikipedia:cs:YYYYMMDD"):
         dataset_path("wikipedia:cs")
 
@@ -306,8 +307,8 @@ def test_similar_names_are_suggested_and_the_embedded_corpus_is_explained() -> N
 
 def test_of_two_concurrent_fetches_one_waits_for_the_other(server: LocalServer, listed: Callable[..., Dataset]) -> None:
     content = b"text" * 1000
-    entry = listed(server.offer("/f", content, checksum=True))
-    server.give("/f", stalled(content, 0.5), whole(content))  # the first answer takes a while
+    entry = listed(server.serve("/f", content, checksum=True))
+    server.respond("/f", stalled(content, 0.5), complete(content))  # the first response is delayed
     displays = [RecordingDisplay(), RecordingDisplay()]
     found: list[Path] = []
     threads = [
@@ -321,7 +322,7 @@ def test_of_two_concurrent_fetches_one_waits_for_the_other(server: LocalServer, 
         thread.join()
     assert found[0] == found[1]
     assert found[0].read_bytes() == content
-    assert server.ranges == [None, "bytes=2000-"]  # of the first alone
+    assert server.ranges == [None, "bytes=2000-"]  # only from the first one
     assert sum("waiting for it" in note for display in displays for note in display.notes) == 1
 
 
@@ -330,8 +331,8 @@ def test_an_interrupted_fetch_continues_where_it_stopped(
     server: LocalServer, posvec_process: Callable[..., subprocess.Popen[bytes]], cache: Path, kind: signal.Signals
 ) -> None:
     content = random.Random(1).randbytes(400_000)
-    item = server.offer("/f", content)
-    server.give("/f", stalled(content, 30), whole(content))
+    item = server.serve("/f", content)
+    server.respond("/f", stalled(content, 30), complete(content))
     before = (
         "from posvec.datasets import CATALOGUE, Dataset, Download;"
         f"download = Download({item.url!r}, {item.size}, {item.checksum!r});"
@@ -363,7 +364,7 @@ def test_train_accepts_the_name_of_a_dataset(
     posvec_command: Any,
 ) -> None:
     parts = make_parts(tmp_path, [article(*lines[at : at + 6]) for at in range(0, len(lines), 6)])
-    listed(*(server.offer(f"/{part.name}", part.read_bytes()) for part in parts), layout="sections")
+    listed(*(server.serve(f"/{part.name}", part.read_bytes()) for part in parts), layout="sections")
     ended = posvec_command("train", "small", "-o", tmp_path / "model", *flags)
     assert ended.code == 0, ended.err
     assert "Fetching small: " in ended.err
@@ -386,9 +387,9 @@ def test_evaluate_accepts_the_name_of_a_dataset(
     posvec_command: Any,
 ) -> None:
     assert posvec_command("train", corpus, "-o", tmp_path / "model", *flags).code == 0
-    # Sections that begin with spaces are how those of some languages are published.
-    listed(server.offer("/q.txt", b" : s\nkaran katek lodun mimol\n"), name="analogies:xx", kind="analogies")
-    listed(server.offer("/p.txt", b"karan katek 1\nlodun mimol 2\n"), name="pairs-xx", kind="similarity")
+    # In the questions of some languages, section lines begin with spaces.
+    listed(server.serve("/q.txt", b" : s\nkaran katek lodun mimol\n"), name="analogies:xx", kind="analogies")
+    listed(server.serve("/p.txt", b"karan katek 1\nlodun mimol 2\n"), name="pairs-xx", kind="similarity")
     ended = posvec_command("evaluate", "analogy", tmp_path / "model", "analogies:xx", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["sections"][0]["name"] == "s"
@@ -412,7 +413,7 @@ def test_lm_train_accepts_the_name_of_a_dataset(
     files = {
         f"en-{language}/1m-mono/{part}.in": text for language in ("cs", "de") for part in ("train", "test", "finaltest")
     }
-    listed(server.offer("/icml14.tar.bz2", make_tar(tmp_path / "a", files).read_bytes()), layout="archive")
+    listed(server.serve("/icml14.tar.bz2", make_tar(tmp_path / "a", files).read_bytes()), layout="archive")
     run = ["lm", "train", tmp_path / "model", "--data", "small", "-o", tmp_path / "run", "--epochs", 1, "--hidden", 16]
     ended = posvec_command(*run)
     assert ended.code == 1
@@ -431,7 +432,7 @@ def test_a_set_of_questions_is_not_a_corpus(posvec_command: Any, tmp_path: Path)
 def test_the_commands_list_fetch_and_find(
     server: LocalServer, listed: Callable[..., Dataset], posvec_command: Any
 ) -> None:
-    listed(server.offer("/f.txt", b"text"))
+    listed(server.serve("/f.txt", b"text"))
     ended = posvec_command("data", "list")
     assert ended.code == 0
     assert all(name in ended.out for name in ("wiki-english-20171001", "6.5 GB", "analogies:tr", "rw", "small"))
@@ -451,6 +452,14 @@ def test_the_commands_list_fetch_and_find(
     ended = posvec_command("data", "fetch", "nothing")
     assert ended.code == 1
     assert "there is no dataset 'nothing'" in ended.err
+
+
+def test_the_package_offers_its_public_names() -> None:
+    for name in datasets.__all__:
+        assert getattr(datasets, name) is not None
+    assert dir(datasets) == sorted(datasets.__all__)
+    with pytest.raises(AttributeError, match=r"'posvec\.datasets' has no attribute 'everything'"):
+        _ = datasets.everything
 
 
 def test_every_entry_of_the_catalogue_is_complete() -> None:

@@ -81,7 +81,7 @@ def test_every_item_of_a_list_is_a_paragraph() -> None:
     ]
 
 
-def test_a_sentence_can_go_on_at_another_indentation_and_a_term_is_not_joined_with_its_explanation() -> None:
+def test_a_sentence_continues_at_another_indent_but_a_term_is_not_joined_with_its_explanation() -> None:
     text = """The first line of this sentence is quite so long that it
         goes on in the second line, further to the right.
     some name that is explained
@@ -111,5 +111,5 @@ def test_markup_is_removed(marked: str, plain: str) -> None:
     "text",
     ["", "\n", "Return it.", "Three small words.", "Don't use directly.", "A B C D E F", "x = foo(bar, baz, a=1)"],
 )
-def test_what_is_too_short_or_no_prose_is_dropped(text: str) -> None:
+def test_short_or_non_prose_text_is_dropped(text: str) -> None:
     assert list(sentences(text)) == []

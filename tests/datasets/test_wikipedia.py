@@ -1,4 +1,4 @@
-"""Wikipedia in the layouts it is published in, small and made here."""
+"""Wikipedia in the layouts in which it is published, in small generated files."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def page(text: str, namespace: int = 0, redirect: str = "") -> str:
 
 
 def make_dump(path: Path, pages: Sequence[str], streams: int = 1) -> Path:
-    """A dump of one bz2 stream, or of several one behind another, as multistream dumps are."""
-    whole = [HEAD, *pages, "</mediawiki>\n"]
-    share = -(-len(whole) // streams)
+    """A dump of one bz2 stream, or of several concatenated ones, as in multistream dumps."""
+    parts = [HEAD, *pages, "</mediawiki>\n"]
+    size = -(-len(parts) // streams)
     path.write_bytes(
-        b"".join(bz2.compress("".join(whole[at : at + share]).encode()) for at in range(0, len(whole), share))
+        b"".join(bz2.compress("".join(parts[begin : begin + size]).encode()) for begin in range(0, len(parts), size))
     )
     return path
 
 
 @pytest.mark.parametrize("streams", [1, 3])
-def test_articles_become_paragraphs_and_all_else_is_left_out(tmp_path: Path, streams: int) -> None:
+def test_articles_become_paragraphs_and_everything_else_is_left_out(tmp_path: Path, streams: int) -> None:
     pages = [
         page("'''Kočka''' je <b>šelma</b>.\n\nDruhý odstavec.\n[[Kategorie:Kočky]]\n[[Soubor:a.jpg|thumb|popisek]]"),
         page("#PŘESMĚRUJ [[Kočka]]", redirect="Kočka"),
@@ -61,17 +61,17 @@ def test_articles_become_paragraphs_and_all_else_is_left_out(tmp_path: Path, str
         page(""),
         page("Pes & vlk."),
     ]
-    shares: list[float] = []
-    found = list(dump_paragraphs([make_dump(tmp_path / "d.xml.bz2", pages, streams)], shares.append))
+    fractions: list[float] = []
+    found = list(dump_paragraphs([make_dump(tmp_path / "d.xml.bz2", pages, streams)], fractions.append))
     assert found == ["Kočka je šelma.", "Druhý odstavec.", "Pes & vlk."]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
 
 
-def test_the_order_is_that_of_the_pages_whatever_the_number_of_processes(
+def test_the_order_of_the_pages_is_kept_for_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wikipedia, "_BATCH", 3000)  # of two pages
+    monkeypatch.setattr(wikipedia, "_BATCH", 3000)  # characters, about two pages
     pages = [page(f"Číslo {number}. " + "slovo " * 300) for number in range(200)]
     halves = [make_dump(tmp_path / f"{at}.xml.bz2", pages[at : at + 100]) for at in (0, 100)]
     for threads in (1, 3):
@@ -81,7 +81,7 @@ def test_the_order_is_that_of_the_pages_whatever_the_number_of_processes(
 
 def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
     draw = random.Random(1)
-    text = " ".join(f"{draw.getrandbits(32):x}" for _ in range(12_000))  # 100 kB, more than bz2 looks back here
+    text = " ".join(f"{draw.getrandbits(32):x}" for _ in range(12_000))  # 100 kB, more than a bz2 block holds here
     peaks = []
     for count in (50, 120):
         path = tmp_path / "d.xml.bz2"
@@ -102,14 +102,14 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
         (b"", "is damaged or not a Wikipedia dump"),
     ],
 )
-def test_what_is_no_dump_is_a_sentence(tmp_path: Path, content: bytes, message: str) -> None:
+def test_files_that_are_not_dumps_are_reported_in_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "d.xml.bz2"
     path.write_bytes(bz2.compress(content))
     with pytest.raises(CorpusError, match=message):
         list(dump_paragraphs([path]))
 
 
-def test_a_dump_that_was_cut_short_is_a_sentence(tmp_path: Path) -> None:
+def test_a_truncated_dump_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = make_dump(tmp_path / "d.xml.bz2", [page(f"Slovo {number}") for number in range(2000)])
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(CorpusError, match="is damaged or"):
@@ -135,13 +135,13 @@ def test_sections_of_a_gz_file_in_parts_become_paragraphs(tmp_path: Path) -> Non
         article(),
         article("Último."),
     ]
-    shares: list[float] = []
-    found = list(section_paragraphs(make_parts(tmp_path, articles), shares.append))
+    fractions: list[float] = []
+    found = list(section_paragraphs(make_parts(tmp_path, articles), fractions.append))
     assert found == ["Anarchism is a philosophy.", "Second.", "item", "Último."]
-    assert shares[-1] == 1.0
+    assert fractions[-1] == 1.0
 
 
-def test_parts_that_are_missing_or_no_articles_are_a_sentence(tmp_path: Path) -> None:
+def test_missing_or_invalid_parts_are_reported_in_one_sentence(tmp_path: Path) -> None:
     parts = make_parts(tmp_path, [article(f"text {number}") for number in range(3000)])
     with pytest.raises(CorpusError, match="it ends too early; fetch it again"):
         list(section_paragraphs(parts[:3]))

@@ -1,4 +1,4 @@
-"""Wiki markup, as in articles: what is prose stays, and nothing else."""
+"""Wiki markup of articles: prose is kept, everything else is removed."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def test_any_markup_gives_clean_lines(markup: str) -> None:
         assert any(character.isalpha() for character in line)
 
 
-def test_processes_strip_as_a_call_does() -> None:
+def test_the_pool_gives_the_paragraphs_of_a_direct_call() -> None:
     pages = ["'''a''' b", "čtyři\n{{x}}pět"]
     with markup_stripper_pool() as pool:
         assert pool.paragraphs(pages, ["File"]) == ["a b", "čtyři", "pět"]
         assert pool.paragraphs([], []) == []
 
 
-def test_a_process_that_ends_is_a_sentence() -> None:
+def test_a_process_that_ends_is_reported_in_one_sentence() -> None:
     pool = MarkupStripperPool()
     pool.paragraphs(["a"], [])
     pool._all[0].kill()

@@ -42,7 +42,7 @@ def models(lines: list[str], small: dict[str, Any]) -> dict[str, Model]:
 
 @pytest.mark.parametrize("dim", [1, 7])
 @pytest.mark.parametrize("name", PLAIN)
-def test_vectors_come_back_bit_for_bit(name, dim, tmp_path):
+def test_a_round_trip_keeps_vectors_bit_for_bit(name, dim, tmp_path):
     expected = some_vectors(dim=dim) if dim > 2 else WordVectors.from_table(WORDS, np.arange(9.0).reshape(9, 1))
     assert write_vectors(tmp_path / "vectors", expected, name) == []
     assert_same(load_vectors(tmp_path / "vectors", name), expected)
@@ -73,7 +73,7 @@ def test_counts_are_kept_if_the_format_stores_them(tmp_path):
     assert write_vectors(tmp_path / "v.txt", counted) == ["word counts"]
 
 
-def test_large_files_are_read_in_pieces_of_any_size(tmp_path):
+def test_large_files_are_read_in_several_chunks(tmp_path):
     words = [f"w{i}" for i in range(20_000)]
     table = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32)
     expected = WordVectors.from_table(words, table)
@@ -86,7 +86,7 @@ def test_large_files_are_read_in_pieces_of_any_size(tmp_path):
 # ---- files of other programs ------------------------------------------------------------------------------------
 
 
-def test_word2vec_s_own_binary_files_have_a_line_end_behind_each_vector(tmp_path):
+def test_binary_files_of_word2vec_have_a_line_end_after_each_vector(tmp_path):
     rows = np.arange(6, dtype="<f4").reshape(2, 3)
     rows[1, 0] = struct.unpack("<f", b"\n \n ")[0]  # the bytes of a number can equal delimiters
     (tmp_path / "v.bin").write_bytes(b"2 3\na " + rows[0].tobytes() + b"\nb " + rows[1].tobytes() + b"\n")
@@ -98,7 +98,7 @@ def test_word2vec_s_own_binary_files_have_a_line_end_behind_each_vector(tmp_path
 @pytest.mark.parametrize(
     "text",
     [
-        b"2 2\na 1 2 \nb 3 4 \n",  # word2vec and fastText write a blank at the end
+        b"2 2\na 1 2 \nb 3 4 \n",  # word2vec and fastText write a space at the end
         b"2 2\na 1 2\nb 3 4",
         b"2 2\r\na 1 2\r\nb 3 4\r\n",
         b"2 2\na\t1.0\t2e0\nb  +3  4.\n",
@@ -114,7 +114,7 @@ def test_text_is_read_as_different_programs_write_it(text, tmp_path):
     assert found.table.tolist() == [[1, 2], [3, 4]]
 
 
-def test_words_with_blanks_in_them_are_read_as_in_glove_of_840b(tmp_path):
+def test_words_with_spaces_are_read_as_in_glove_840b(tmp_path):
     (tmp_path / "v.txt").write_text(", 1 2 3\n. . . 4 5 6\nat name@domain.com 7 8 9\n1/2 1 2 3\n")
     found = load_vectors(tmp_path / "v.txt")
     assert found.vocabulary.words == [",", ". . .", "at name@domain.com", "1/2"]
@@ -163,7 +163,7 @@ def test_numpy_and_safetensors_read_what_posvec_writes(tmp_path):
     assert np.array_equal(read["vectors"], some_vectors().table)
 
 
-def test_arrays_made_elsewhere_are_read(tmp_path):
+def test_arrays_of_other_programs_are_read(tmp_path):
     table = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     np.savez_compressed(tmp_path / "v.npz", words=np.array(["a", "bb"]), vectors=table, more=np.zeros(3))
     assert load_vectors(tmp_path / "v.npz").table.tolist() == table.tolist()
@@ -183,7 +183,7 @@ def trained_by_fasttext(lines: list[str], tmp_path_factory: pytest.TempPathFacto
         key = tuple(sorted(settings.items()))
         if key not in made:
             made[key] = folder / f"{len(made)}.bin"
-            # fastText fills a tenth of a table per thread; with fewer than ten, the rest is what lay in memory before.
+            # fastText fills a tenth of a table per thread; with fewer than ten, the rest is uninitialized.
             chosen = {"dim": 10, "bucket": 500, "minCount": 1, "epoch": 2, "thread": 10, "verbose": 0, **settings}
             fasttext.train_unsupervised(str(folder / "corpus.txt"), **chosen).save_model(str(made[key]))
         return made[key]
@@ -239,10 +239,10 @@ def test_a_model_of_fasttext_keeps_its_settings_and_output_vectors(trained_by_fa
     assert dict(zip(ours.vocabulary.words, ours.vocabulary.counts.tolist(), strict=True)) == dict(
         zip(*theirs.get_words(include_freq=True), strict=True)
     )
-    assert not ours.input_vectors.flags.owndata  # mapped
+    assert not ours.input_vectors.flags.owndata  # memory-mapped
 
 
-def test_a_model_of_fasttext_becomes_one_of_posvec_and_is_trained_further(trained_by_fasttext, tmp_path, lines):
+def test_a_fasttext_model_is_converted_and_trained_further(trained_by_fasttext, tmp_path, lines):
     path = trained_by_fasttext(model="cbow")
     assert formats.convert(path, tmp_path / "model") == []
     saved, read = posvec.load(tmp_path / "model"), formats.load_model_or_vectors(path)
@@ -303,7 +303,7 @@ def test_fasttext_reads_plain_vectors_too(tmp_path):
     np.testing.assert_array_equal([theirs.get_word_vector(word) for word in WORDS], some_vectors().table)
 
 
-def test_vectors_without_their_model_keep_their_ngrams_in_fasttext_s_bin_only(models, tmp_path):
+def test_only_the_fasttext_format_keeps_the_ngrams_of_vectors_without_a_model(models, tmp_path):
     vectors = models["subword"].vectors
     assert write_vectors(tmp_path / "v.txt", vectors) == ["n-gram vectors", "word counts"]
     assert write_vectors(tmp_path / "v.bin", vectors, "fasttext-bin") == []
@@ -312,7 +312,7 @@ def test_vectors_without_their_model_keep_their_ngrams_in_fasttext_s_bin_only(mo
     assert np.array_equal(found["unseenword"], expected["unseenword"])
 
 
-def test_words_of_fasttext_that_are_not_ordered_by_count_are_put_in_order(models, tmp_path):
+def test_fasttext_words_that_are_not_ordered_by_count_are_sorted(models, tmp_path):
     model = models["subword"]
     write_vectors(tmp_path / "m.bin", model, "fasttext-bin")
     content = bytearray((tmp_path / "m.bin").read_bytes())

@@ -33,7 +33,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-def assert_refused_or_whole(path: Path, name: str | None) -> None:
+def assert_refused_or_complete(path: Path, name: str | None) -> None:
     """Either one sentence that names the file, or vectors of every word."""
     found, message = None, ""
     try:
@@ -60,11 +60,11 @@ def test_a_file_that_is_cut_short_anywhere_is_refused(name, valid, tmp_path):
     for length in [*range(min(100, last)), *range(100, last, 1 + len(content) // 300)]:
         path.write_bytes(content[:length])
         if name == "glove":
-            assert_refused_or_whole(path, name)
+            assert_refused_or_complete(path, name)
         else:
             with pytest.raises(PosvecError):
                 load_model_or_vectors(path, name)
-        assert_refused_or_whole(path, None)
+        assert_refused_or_complete(path, None)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -79,7 +79,7 @@ def test_a_file_that_is_cut_short_anywhere_is_refused(name, valid, tmp_path):
     ),
     guess=st.booleans(),
 )
-def test_a_file_with_changed_bytes_is_refused_or_whole(name, changes, guess, valid, tmp_path):
+def test_a_file_with_changed_bytes_is_refused_or_complete(name, changes, guess, valid, tmp_path):
     content = bytearray(valid[name])
     for offset, how, new in changes:
         at = offset % (len(content) + 1)
@@ -89,17 +89,17 @@ def test_a_file_with_changed_bytes_is_refused_or_whole(name, changes, guess, val
             content[at : at + len(new)] = new if how == "set" else b""
     path = tmp_path / "changed"
     path.write_bytes(content)
-    assert_refused_or_whole(path, None if guess else name)
+    assert_refused_or_complete(path, None if guess else name)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from([*FILES, None]), content=st.binary(max_size=200))
 @example(name=None, content=b"")
 @example(name="word2vec-text", content=b"1 1\n\n")
-def test_any_bytes_are_refused_or_whole(name, content, tmp_path):
+def test_any_bytes_are_refused_or_complete(name, content, tmp_path):
     path = tmp_path / "anything"
     path.write_bytes(content)
-    assert_refused_or_whole(path, name)
+    assert_refused_or_complete(path, name)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ("npz", "safetensors")])
@@ -214,7 +214,7 @@ def test_an_npz_that_declares_too_much_takes_no_memory(tmp_path):
         tracemalloc.stop()
 
 
-def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failure_while_writing_keeps_the_old_file(tmp_path, monkeypatch):
     write_vectors(tmp_path / "v.txt", some_model())
     before = (tmp_path / "v.txt").read_bytes()
 

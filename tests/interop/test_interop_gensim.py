@@ -52,7 +52,7 @@ def test_an_out_of_vocabulary_word_has_the_same_vector_or_direction_in_gensim(ve
     assert cosine == pytest.approx(1, abs=1e-6)
 
 
-def test_gensim_saves_and_loads_what_it_was_given(vectors, tmp_path):
+def test_gensim_saves_and_loads_converted_vectors(vectors, tmp_path):
     keyed = vectors.to_gensim()
     keyed.save(str(tmp_path / "vectors"))
     again = type(keyed).load(str(tmp_path / "vectors"))

@@ -1,4 +1,4 @@
-"""The layout of the Hugging Face hub: a folder with a card; and a hub, stood in for by a server in this process."""
+"""The folder with a model card that is saved for the Hugging Face hub, and the hub, replaced by a local server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_model_saved_with_a_card_opens_like_any_other(model, tmp_path):
     assert len(list((tmp_path / "model").iterdir())) == 4
 
 
-def test_the_card_says_what_the_model_is_how_it_was_trained_and_how_to_load_it(model, tmp_path):
+def test_the_card_describes_the_model_its_training_and_how_to_load_it(model, tmp_path):
     model.save_pretrained(tmp_path / "my-model", license="cc-by-4.0", language="en")
     card = (tmp_path / "my-model" / "README.md").read_text(encoding="utf-8")
     header, text = card.removeprefix("---\n").split("---\n", 1)
@@ -74,13 +74,13 @@ def test_without_a_licence_the_card_asks_for_one(model, tmp_path):
     assert "Not stated yet: name one here" in card
 
 
-def test_a_licence_that_is_no_short_name_is_refused_before_anything_is_written(model, tmp_path):
+def test_an_invalid_licence_name_is_refused_before_anything_is_written(model, tmp_path):
     with pytest.raises(ConfigError, match=r"^license is a short name, such as mit, not 'my: own'$"):
         model.save_pretrained(tmp_path / "model", license="my: own")
     assert not (tmp_path / "model").exists()
 
 
-def test_what_is_neither_folder_nor_name_is_refused(tmp_path):
+def test_an_invalid_model_name_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"^there is no folder .*, and a model on the hub is named owner/name; "):
         posvec.Model.from_pretrained(tmp_path / "nothing")
 
@@ -102,10 +102,10 @@ def test_export_writes_the_same_folder(model, posvec_command, tmp_path):
 
 
 class _Hub(BaseHTTPRequestHandler):
-    """As much of the hub as creating, committing to, listing and reading a repository takes."""
+    """The part of the hub that creates, commits to, lists and reads repositories."""
 
     repositories: dict[str, dict[str, bytes]]
-    """Of each repository its files; all under one commit."""
+    """The files of each repository, all under one commit."""
 
     def log_message(self, *arguments: object) -> None: ...
 
@@ -185,7 +185,7 @@ class _Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tmp_path):
-    """Runs a program that takes the server for the hub, and returns the last line that it printed."""
+    """Runs a program that uses the server as the hub, and returns the last line that it printed."""
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
     handler = type("Hub", (_Hub,), {"repositories": {}})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -193,7 +193,7 @@ def hub(tmp_path):
     address = f"http://127.0.0.1:{server.server_port}"
 
     def run(program: str, **environment: str) -> str:
-        # A process of its own: huggingface_hub reads the address when it is imported.
+        # A separate process, because huggingface_hub reads the address when it is imported.
         ended = subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home"), **environment},
@@ -208,7 +208,7 @@ def hub(tmp_path):
     server.server_close()
 
 
-def test_a_model_goes_to_the_hub_and_comes_back(model, hub, tmp_path):
+def test_a_model_survives_a_round_trip_through_the_hub(model, hub, tmp_path):
     model.save(tmp_path / "model")
     hub.repositories["me/words"] = {"notes.txt": b"of somebody else"}
     push = f"""
@@ -221,7 +221,7 @@ print(address)
     assert address.startswith("http://127.0.0.1:"), address
     assert "/me/words/commit/" in address
     files = hub.repositories["me/words"]
-    # The files of the first push are gone, and those of others stay.
+    # The files of the first push are removed; files that posvec did not write stay.
     assert sorted(Path(name).suffix for name in files) == [".json", ".md", ".safetensors", ".txt", ".txt"]
     assert b"posvec.Model.from_pretrained('me/words')" in files["README.md"]
     assert b"\nlicense: mit\n" in files["README.md"]
@@ -233,10 +233,10 @@ print("fetched")
     assert hub(pull) == "fetched"
     assert same(posvec.load(tmp_path / "fetched"), model)
     assert not list((tmp_path / "home").rglob("notes.txt"))
-    assert hub(pull, HF_HUB_OFFLINE="1") == "fetched"  # from what was kept
+    assert hub(pull, HF_HUB_OFFLINE="1") == "fetched"  # from the cache
 
 
-def test_what_the_hub_refuses_is_one_sentence(model, hub, tmp_path):
+def test_errors_of_the_hub_are_reported_in_one_sentence(model, hub, tmp_path):
     model.save(tmp_path / "model")
     hub.repositories["me/other"] = {"config.json": b'{"model_type": "bert"}'}
     program = f"""
@@ -257,8 +257,8 @@ print(json.dumps([
 ]))
 """
     missing, foreign, revision, rights, spaces = json.loads(hub(program))
-    for none in (missing, revision, spaces):
-        assert "no such model on the hub that you may use; check the spelling and the revision" in none
+    for message in (missing, revision, spaces):
+        assert "no such model on the hub that you may use; check the spelling and the revision" in message
     assert missing.startswith("there is no folder me/none, and")
     assert "is not a posvec model: its config.json is another program's" in foreign
     assert rights.startswith("the hub does not answer for me/words (")

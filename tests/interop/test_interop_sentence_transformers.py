@@ -31,7 +31,7 @@ def folder(model, tmp_path_factory):
     return folder
 
 
-def test_sentence_transformers_opens_it_and_encodes_alike(model, folder, monkeypatch):
+def test_sentence_transformers_opens_it_and_encodes_equally(model, folder, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sentence_transformers = pytest.importorskip(
         "sentence_transformers", reason="sentence-transformers is not installed"
@@ -73,7 +73,7 @@ def test_it_finds_the_words_that_posvec_finds(name, text):
     assert words_of(TOKENIZERS[name], text) == expected
 
 
-def test_of_all_characters_python_and_the_library_know_it_takes_the_same_for_parts_of_words():
+def test_word_characters_are_those_of_posvec_for_all_characters_known_to_both():
     import unicodedata
 
     known = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co")]
@@ -90,12 +90,12 @@ def test_capital_sigma_lowers_as_in_python(text):
     assert _normalized(TOKENIZERS["word"], text) == text.lower()
 
 
-def test_words_that_look_like_the_unknown_one_keep_their_vectors():
+def test_words_that_equal_the_unknown_token_keep_their_vectors():
     tokenizer = make_tokenizer(["[UNK]", "b"], "whitespace")
     assert tokenizer.encode("b [UNK] zzz").ids == [1, 0, 2]
 
 
-def test_export_uses_the_model_s_own_tokenizer_and_overwrites_only_what_it_wrote(
+def test_export_uses_the_tokenizer_of_the_model_and_overwrites_only_its_own_files(
     posvec_command, corpus, small, tmp_path
 ):
     posvec.train(corpus, "general", tokenizer="whitespace", **small, output=tmp_path / "model")
@@ -120,10 +120,10 @@ def test_export_uses_the_model_s_own_tokenizer_and_overwrites_only_what_it_wrote
     ended = posvec_command(*arguments, "--overwrite")
     assert (ended.code, "has other things in it, such as notes.txt" in ended.err) == (1, True)
     assert (tmp_path / "static" / "model.safetensors").stat().st_ino == after
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "static"]  # nothing is left behind
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "static"]  # no temporary files remain
 
 
-def test_a_file_in_the_way_is_not_overwritten(model, tmp_path):
+def test_an_existing_file_is_not_overwritten(model, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ModelError, match="is a file, and a folder is to be written"):
         save_static_embedding(model.vectors, tmp_path / "file", overwrite=True)

@@ -39,7 +39,7 @@ def test_chosen_words_may_be_outside_the_vocabulary(model):
     assert np.array_equal(rows(embedding, 0, 1, 2), np.stack([model.vectors[word] for word in words]))
 
 
-def test_padding_and_unknown_words_come_behind_the_words(model):
+def test_rows_for_padding_and_unknown_words_follow_the_words(model):
     size = len(model.vocabulary)
     embedding = model.vectors.to_torch_embedding(padding=True, unknown=True)
     assert embedding.padding_idx == size
@@ -49,10 +49,10 @@ def test_padding_and_unknown_words_come_behind_the_words(model):
     np.testing.assert_array_equal(rows(model.vectors.to_torch_embedding(unknown=True), 0)[0], model.vectors.table[0])
 
 
-def test_training_the_embedding_leaves_the_model_alone(model, tmp_path):
+def test_training_the_embedding_does_not_change_the_model(model, tmp_path):
     model.save(tmp_path / "model")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # torch warns of tables that are mapped read-only
+        warnings.simplefilter("error")  # torch warns about read-only tables
         vectors = posvec.load(tmp_path / "model").vectors
         embedding = vectors.to_torch_embedding(freeze=False, padding=True)
     before = vectors.table.copy()
@@ -64,7 +64,7 @@ def test_training_the_embedding_leaves_the_model_alone(model, tmp_path):
     assert np.array_equal(vectors.table, before)
 
 
-def test_what_cannot_be_is_refused(model):
+def test_invalid_arguments_are_refused(model):
     for words, message in (
         ("lomol", r"not the string 'lomol'"),
         ([], "at least one word"),

@@ -53,18 +53,18 @@ def test_fit_trains_the_model_that_the_library_would_train(texts, fitted):
     assert np.array_equal(fitted.model_.input_vectors, same.input_vectors)
 
 
-def test_sif_weighs_words_by_frequency_and_takes_out_the_first_component_of_the_texts_of_fit(texts):
+def test_sif_weights_words_by_frequency_and_removes_the_first_component_of_the_texts_of_fit(texts):
     fitted = PosvecVectorizer(method="sif", **SMALL).fit(texts)
     model = fitted.model_
-    share = dict(zip(model.vocabulary.words, model.vocabulary.counts / model.vocabulary.total_words, strict=True))
+    frequency = dict(zip(model.vocabulary.words, model.vocabulary.counts / model.vocabulary.total_words, strict=True))
 
     def weighted(text):
-        return np.mean([1e-3 / (1e-3 + share[word]) * model.vectors[word] for word in text.split()], axis=0)
+        return np.mean([1e-3 / (1e-3 + frequency[word]) * model.vectors[word] for word in text.split()], axis=0)
 
     first = np.linalg.svd(np.array([weighted(text) for text in texts]))[2][0]
     expected = [weighted(text) - weighted(text) @ first * first for text in texts[:3]]
     np.testing.assert_allclose(fitted.transform(texts[:3]), expected, atol=1e-5)
-    np.testing.assert_allclose(fitted.transform(texts[:1]), expected[:1], atol=1e-5)  # not that of the batch
+    np.testing.assert_allclose(fitted.transform(texts[:1]), expected[:1], atol=1e-5)  # not that of one text
 
 
 def test_a_text_without_known_words_is_zeros(texts):
@@ -73,7 +73,7 @@ def test_a_text_without_known_words_is_zeros(texts):
         assert not fitted.transform(["", "쥐 !", "karantek"]).any()
 
 
-def test_a_ready_model_is_taken_as_it_is(texts, fitted, tmp_path):
+def test_a_pretrained_model_is_used_as_it_is(texts, fitted, tmp_path):
     fitted.model_.save(tmp_path / "model")
     for ready in (fitted.model_, tmp_path / "model", str(tmp_path / "model")):
         again = PosvecVectorizer(pretrained=ready).fit(["a text that has nothing to do with it"])
@@ -131,13 +131,13 @@ def test_features_have_names(texts, fitted):
         ([], "^there are no texts; give at least one$"),
     ],
 )
-def test_what_is_no_list_of_texts_is_refused(fitted, given, message):
+def test_invalid_texts_are_refused(fitted, given, message):
     for refuses in (fitted.transform, PosvecVectorizer(**SMALL).fit):
         with pytest.raises(CorpusError, match=message):
             refuses(given)
 
 
-def test_what_cannot_be_is_said_when_it_is_fitted(texts):
+def test_invalid_settings_are_reported_by_fit(texts):
     for wrong in ({"method": "median"}, {"model": "grand"}, {"preset": "huge"}, {"dim": 0}):
         with pytest.raises(posvec.ConfigError):
             PosvecVectorizer(**{**SMALL, **wrong}).fit(texts)
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_said_when_it_is_fitted(texts):
 
 
 class _OfNumbers(PosvecVectorizer):
-    """Takes the tables of numbers that scikit-learn's checks have, and makes a text of each row."""
+    """Accepts the numeric tables of scikit-learn's checks and makes a text of each row."""
 
     def fit(self, X, y=None):
         return super().fit(_rows_as_texts(validate_data(self, X)))
@@ -168,10 +168,10 @@ def _rows_as_texts(table):
 
 
 def test_it_passes_the_checks_of_scikit_learn():
-    # Of a transformer of texts scikit-learn checks little, for it has no texts to check with.
+    # scikit-learn checks little of a transformer of texts, because its checks have no texts.
     with pytest.warns(match="requires input"):
         check_estimator(PosvecVectorizer(**SMALL))
-    # With a text made of each row of numbers, all of them apply.
+    # If each row of numbers is made into a text, all checks apply.
     check_estimator(_OfNumbers("general", sample=0.0, **SMALL))
 
 

@@ -50,7 +50,7 @@ def test_it_finds_nearly_all_of_the_ten_nearest_words_with_their_true_similariti
     assert hits / (10 * len(words)) > 0.95
 
 
-def test_it_answers_analogies_and_vectors_and_leaves_out_the_words_given(clustered, index):
+def test_it_answers_analogies_and_vectors_without_the_words_given(clustered, index):
     found = clustered.most_similar(["w1", "w2"], ["w3"], topn=5, index=index)
     assert len(found) == 5
     assert not {"w1", "w2", "w3"} & {word for word, _ in found}
@@ -59,7 +59,7 @@ def test_it_answers_analogies_and_vectors_and_leaves_out_the_words_given(cluster
     assert clustered.most_similar_batch([], index=index) == []
 
 
-def test_it_has_every_word_when_as_many_are_asked_for_as_there_are(model):
+def test_it_returns_every_word_if_topn_is_large_enough(model):
     index = model.vectors.build_index()
     assert len(index) == len(model.vocabulary)
     word = model.vocabulary.words[0]
@@ -82,7 +82,7 @@ def test_a_saved_index_is_mapped_and_gives_the_same_answers(model):
     posvec.load(model.origin.path, verify=True)
 
 
-def test_opened_it_answers_without_the_table_of_all_words(small, tmp_path):
+def test_an_opened_index_answers_without_the_table_of_all_words(small, tmp_path):
     vocabulary = Vocabulary.from_counts({f"word{i}": 5 for i in range(1000)})
     Model.create(posvec.make_config("subword", **small), vocabulary).save(tmp_path / "model")
     index_model(tmp_path / "model")
@@ -100,7 +100,7 @@ def test_it_is_found_in_a_copy_of_its_model(model, tmp_path):
     assert len(posvec.load(tmp_path / "copy").vectors.open_index()) == len(model.vocabulary)
 
 
-def test_after_training_on_the_old_index_is_refused_and_can_be_replaced(model, corpus, small):
+def test_after_further_training_the_old_index_is_refused_and_can_be_replaced(model, corpus, small):
     path = model.origin.path
     index_model(path)
     posvec.train(corpus, "subword", **{**small, "epochs": 2}, output=path, overwrite=True)
@@ -146,7 +146,7 @@ def test_invalid_settings_are_refused(clustered, setting):
 def test_damaged_files_are_refused_in_one_sentence(model):
     path = index_model(model.origin.path)
     tensors, metadata = read_tensors(path)
-    whole, content = path.read_bytes(), np.array(tensors["index"])
+    intact, content = path.read_bytes(), np.array(tensors["index"])
     for damaged in (content[:64], content[: len(content) // 2], content[:0], np.zeros(500, np.uint8)):
         write_tensors(path, {"index": damaged}, metadata)
         with pytest.raises(ModelError, match=r"is damaged; rebuild it with: posvec index "):
@@ -154,7 +154,7 @@ def test_damaged_files_are_refused_in_one_sentence(model):
     write_tensors(path, {"other": content}, metadata)
     with pytest.raises(ModelError, match=r"is not an index of neighbours; rebuild it"):
         model.vectors.open_index()
-    for data in (whole[: len(whole) // 2], b"", b"junk" * 100):
+    for data in (intact[: len(intact) // 2], b"", b"junk" * 100):
         path.write_bytes(data)
         with pytest.raises(ModelError):
             model.vectors.open_index()

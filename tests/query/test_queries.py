@@ -83,7 +83,7 @@ def test_3cosmul_can_be_restricted_to_frequent_words(ours):
     same(ours.most_similar_cosmul(["w7", "w12"], ["w1500"], topn=SIZE, restrict_vocab=50), frequent)
 
 
-def test_words_near_a_word_and_near_a_vector_are_those_of_gensim(ours, theirs):
+def test_neighbors_of_words_and_vectors_are_those_of_gensim(ours, theirs):
     same(ours.similar_by_word("w9", 5, 1000), theirs.similar_by_word("w9", 5, 1000))
     same(ours.similar_by_vector(A_VECTOR, 5), theirs.similar_by_vector(A_VECTOR, 5))
 
@@ -122,7 +122,7 @@ def test_mean_vectors_are_those_of_gensim(ours, theirs, options):
     np.testing.assert_allclose(missing, theirs.get_mean_vector(["w1", "nowhere"]), rtol=1e-6, atol=1e-6)
 
 
-def test_lookup_has_the_names_and_habits_of_gensim(ours, theirs):
+def test_lookup_has_the_names_and_results_of_gensim(ours, theirs):
     assert ours.key_to_index == theirs.key_to_index
     assert ours.index_to_key == theirs.index_to_key
     assert ours.vector_size == theirs.vector_size
@@ -139,7 +139,7 @@ def test_lookup_has_the_names_and_habits_of_gensim(ours, theirs):
         ours["nowhere"]
 
 
-def test_batches_answer_each_question_as_it_is_answered_alone(ours):
+def test_batches_give_the_answers_of_single_queries(ours):
     words, others = WORDS[:300:7], WORDS[1000:1300:7]
     for found, word in zip(ours.most_similar_batch(words), words, strict=True):
         same(found, ours.most_similar(word))
@@ -164,14 +164,14 @@ def test_batches_answer_each_question_as_it_is_answered_alone(ours):
     assert ours.most_similar_batch([]) == []
 
 
-def test_a_table_mapped_from_a_file_is_searched_where_it_is(ours, table, tmp_path):
+def test_a_memory_mapped_table_is_searched_without_a_copy(ours, table, tmp_path):
     np.save(tmp_path / "table.npy", table)
     mapped = WordVectors.from_table(WORDS, np.load(tmp_path / "table.npy", mmap_mode="r"))
     same(mapped.most_similar("w1"), ours.most_similar("w1"))
     assert np.shares_memory(mapped.table, mapped.input_vectors)
 
 
-def test_a_search_makes_nothing_of_the_size_of_the_table():
+def test_a_search_allocates_less_than_the_size_of_the_table():
     table = np.random.default_rng(0).normal(size=(40_000, 100)).astype(np.float32)  # 16 MB
     vectors = WordVectors.from_table([f"w{i}" for i in range(40_000)], table)
     tracemalloc.start()
@@ -215,7 +215,7 @@ def test_invalid_queries_are_refused_in_one_sentence(ours, query, message):
     assert "\n" not in str(raised.value)
 
 
-def test_an_unknown_word_is_also_a_key_error_whose_sentence_has_no_quotes_around_it(ours):
+def test_an_unknown_word_is_a_key_error_with_a_plain_message(ours):
     with pytest.raises(UnknownWordError) as raised:
         ours["nowhere"]
     assert str(raised.value).startswith("there is no vector")

@@ -36,7 +36,7 @@ def test_the_mean_is_that_of_the_words_that_have_vectors(trained):
 def test_sif_weights_a_word_by_a_over_a_plus_its_frequency(trained):
     model = trained("subword")
     frequency = dict(zip(model.vocabulary.words, model.vocabulary.counts / model.vocabulary.total_words, strict=True))
-    words = ["karan", "karan", "lotek", "karanlotek"]  # the last is made from its n-grams, and occurs nowhere
+    words = ["karan", "karan", "lotek", "karanlotek"]  # the last is out of vocabulary
     weights = [0.01 / (0.01 + frequency.get(word, 0)) for word in words]
     expected = sum(weight * model.vectors[word] for weight, word in zip(weights, words, strict=True)) / 4
     np.testing.assert_allclose(model.sentence_vector(words, "sif", a=0.01), expected, rtol=1e-5, atol=1e-7)
@@ -57,12 +57,12 @@ def test_positional_is_the_mean_of_the_context_vectors_of_all_gaps(trained, kind
         try:
             gaps.append(model.context_vector(masked))
         except PosvecError:
-            assert positions == "text"  # where unknown words hold positions, there may be none but them around
+            assert positions == "text"  # unknown words count as positions, so a context can consist of them only
     found = model.sentence_vector(sentence, "positional")
     np.testing.assert_allclose(found, np.mean(gaps, 0), rtol=1e-4, atol=1e-6)
 
 
-def test_only_positional_vectors_of_models_with_positions_know_the_order_of_words(trained):
+def test_only_positional_vectors_of_positional_models_depend_on_word_order(trained):
     shuffled = " ".join(reversed(SENTENCE.split()))
     for kind, method, knows in (
         ("constrained", "positional", True),
@@ -74,7 +74,7 @@ def test_only_positional_vectors_of_models_with_positions_know_the_order_of_word
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_many_sentences_are_each_as_alone_and_those_without_known_words_zeros(trained, method):
+def test_batches_equal_single_sentences_and_unknown_words_give_zeros(trained, method):
     model = trained("constrained")
     sentences = [SENTENCE, "", "쥐 쥐", "[MASK] [PAD]", "lotek karan"]
     found = model.sentence_vectors(iter(sentences), method)
@@ -113,7 +113,7 @@ def test_invalid_arguments_are_refused(trained, arguments, message):
         trained("general").sentence_vectors(*arguments)
 
 
-def test_a_context_vector_can_be_asked_for_by_the_position_of_its_word(trained):
+def test_context_vector_accepts_the_position_of_the_masked_word(trained):
     model = trained("constrained")
     masked = model.context_vector("karan lotek [MASK] nebis sudun taran")
     assert np.array_equal(model.context_vector(SENTENCE, 2), masked)

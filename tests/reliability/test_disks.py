@@ -169,7 +169,7 @@ def test_a_cache_that_cannot_be_written(
     else:
         disk.remount("ro")
     with local_server() as server:
-        entry = Dataset("full", "corpus", "", (server.offer("/f.txt", bytes(100_000)),), "CC0", "")
+        entry = Dataset("full", "corpus", "", (server.serve("/f.txt", bytes(100_000)),), "CC0", "")
         monkeypatch.setitem(CATALOGUE, "full", entry)
         for command in (
             ["train", corpus, "-o", tmp_path / "model", "-q", *flags],

@@ -1,4 +1,4 @@
-"""Fetching of a dataset: download its files, unpack or extract the data, and move them to their place in the cache."""
+"""Fetching of a dataset: download its files, unpack or extract the data, and keep them in the cache."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def load_vectors(path: str | os.PathLike[str], format: str | None = None) -> Wor
 
     Raises
     ------
-    ModelError
+    PosvecError
         If the file is missing, damaged or in no known format.
 
     Examples

@@ -49,10 +49,11 @@ class NeighborIndex:
     3
     """
 
-    def __init__(self, vectors: WordVectors, index: Any, effort: int) -> None:
+    def __init__(self, vectors: WordVectors, index: Any, effort: int, content: NDArray[np.uint8] | None = None) -> None:
         self._vectors = vectors
         self._index = index
         self._effort = effort
+        self._content = content  # the mapped file, which usearch reads from without keeping it alive
 
     @staticmethod
     def build(
@@ -170,17 +171,13 @@ class NeighborIndex:
             index = module.Index.restore(content.data, view=True)
         if index is None or len(index) != len(vectors) or index.ndim != vectors.vector_size:
             raise ModelError(f"{path} is damaged; {remedy}")
-        opened = NeighborIndex(vectors, index, effort)
-        opened._content = content  # usearch reads from the mapped file without keeping it alive
-        return opened
+        return NeighborIndex(vectors, index, effort, content)
 
     def __len__(self) -> int:
         return len(self._index)
 
     def __repr__(self) -> str:
         return f"<index of neighbours of {len(self):,} words>"
-
-    _content: NDArray[np.uint8] | None = None
 
     def _check_built_from(self, vectors: VectorLookup) -> None:
         origin, other = self._vectors.origin, getattr(vectors, "origin", None)

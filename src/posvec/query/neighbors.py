@@ -45,7 +45,7 @@ class NeighborQueries(VectorLookup):
         topn
             How many words to return.
         restrict_vocab
-            Search only this many of the most frequent words.
+            Search only this many words from the beginning of the vocabulary, the most frequent ones in a trained model.
         index
             An approximate index made by :meth:`WordVectors.build_index`, which is faster for very large vocabularies.
 

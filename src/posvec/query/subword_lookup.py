@@ -22,11 +22,13 @@ _CHUNK = 1024  # words whose rows are averaged in one task
 
 
 class SubwordContribution(NamedTuple):
-    """A row that a word's vector is the mean of: the word's own row or that of an n-gram."""
+    """One of the rows whose mean is a word's vector: the word's own row or that of an n-gram."""
 
     text: str
     fraction: float | None
-    """Of the vector's length, along its direction; all fractions add up to 1. None if the n-gram has no row."""
+    """The fraction of the vector's length that the row contributes, in its direction; None if the n-gram has no row.
+
+    All fractions add up to 1; some can be negative."""
 
 
 class SubwordLookup(VectorLookup):
@@ -50,7 +52,7 @@ class SubwordLookup(VectorLookup):
 
     @property
     def index_to_key(self) -> list[str]:
-        """The words, by descending count."""
+        """The words, in the order of ``table``; in a trained model by descending count."""
         return self.vocabulary.words
 
     @property
