@@ -110,7 +110,7 @@ def test_3cosmul_answers_as_gensim_s_most_similar_cosmul(questions: Path) -> Non
     assert (ours.outcomes != added.outcomes).any()
 
 
-def test_totals_add_up_and_kinds_are_apart(questions: Path) -> None:
+def test_totals_add_up_by_section_and_by_kind(questions: Path) -> None:
     result = analogy.evaluate(WordVectors.from_table(*relations()), questions, restrict_vocab=250)
     assert [group.name for group in result.groups] == ["semantic", "syntactic"]
     for parts in (result.sections, result.groups):
@@ -145,7 +145,7 @@ def test_any_accepted_answer_is_right_and_unknown_ones_do_not_matter(tmp_path: P
         ask(tmp_path, "man\tking\twoman\tempress\n")
 
 
-def test_words_of_the_question_are_no_answers_and_if_none_is_left_it_is_wrong(tmp_path: Path) -> None:
+def test_words_of_the_question_are_excluded_and_without_candidates_the_answer_is_wrong(tmp_path: Path) -> None:
     vectors = WordVectors.from_table(["a", "b", "c"], np.eye(3, dtype=np.float32))
     assert ask(tmp_path, "a b c b\n", vectors).accuracy == 0
     assert ask(tmp_path, "a a a b\n", vectors).accuracy in (0, 1)
@@ -157,7 +157,7 @@ def test_of_equal_candidates_the_more_frequent_is_the_answer(tmp_path: Path) -> 
     assert ask(tmp_path, "a b c second\n", vectors).accuracy == 0
 
 
-def test_vectors_of_zeros_neither_answer_nor_disturb(tmp_path: Path) -> None:
+def test_vectors_of_zeros_are_never_answers_and_change_nothing(tmp_path: Path) -> None:
     words, table = square("nothing").index_to_key, square("nothing").table.copy()
     table[4] = 0
     for method in analogy.METHODS:
@@ -206,7 +206,7 @@ def model(corpus: Path, small: dict[str, object], tmp_path_factory: pytest.TempP
     return path
 
 
-def test_the_command_shows_a_table_writes_files_and_keeps_what_is_there(
+def test_the_command_shows_a_table_writes_files_and_keeps_existing_files(
     model: Path, tmp_path: Path, posvec_command: Callable[..., object]
 ) -> None:
     questions = tmp_path / "questions.txt"
@@ -228,7 +228,7 @@ def test_the_command_shows_a_table_writes_files_and_keeps_what_is_there(
     assert posvec_command("evaluate", "analogy", model, questions, "-o", out, "--overwrite").code == 0
 
 
-def test_the_command_answers_bad_input_in_one_sentence(
+def test_the_command_reports_invalid_input_in_one_line(
     model: Path, tmp_path: Path, posvec_command: Callable[..., object]
 ) -> None:
     questions = tmp_path / "questions.txt"

@@ -28,7 +28,7 @@ TOPICS = {"pets": ["cat", "dog", "hamster", "bird"], "cars": ["truck", "wheel", 
 
 
 def vectors(noise: float = 0.3) -> WordVectors:
-    """Words of a topic point the same way, but for noise."""
+    """Words of a topic have the same vector plus noise."""
     random = np.random.default_rng(0)
     words = [word for topic in TOPICS.values() for word in topic]
     table = np.repeat(np.eye(2, 10), 4, axis=0) + noise * random.normal(size=(8, 10))
@@ -134,7 +134,7 @@ def test_every_method_distinguishes_topics(tmp_path: Path, method: str) -> None:
     assert crossed.validation == "3-fold cross-validation"
 
 
-def test_vectors_without_meaning_do_not(tmp_path: Path) -> None:
+def test_equal_vectors_do_not_distinguish_topics(tmp_path: Path) -> None:
     words = [word for topic in TOPICS.values() for word in topic]
     same = WordVectors.from_table(words, np.ones((8, 3), np.float32))
     result = classification.evaluate(same, write_texts(tmp_path / "train.tsv"), write_texts(tmp_path / "test.tsv", 41))
@@ -157,7 +157,7 @@ def test_scores_per_label_are_scikit_learn_s(tmp_path: Path) -> None:
     assert [row[0] for row in result.tables()[0].rows] == ["linear", "scm", "chance"]
 
 
-def test_the_most_frequent_label_of_neighbours_wins_and_of_equal_ones_the_nearest() -> None:
+def test_the_most_frequent_label_of_neighbours_wins_and_ties_go_to_the_nearest() -> None:
     documents = make_documents(vectors(), ["cat"] * 5)
     task = classification._Task(documents, np.array(["x", "y", "y", "x", "x"]), 9)
     nearest = [np.array([1, 0, 2]), np.array([1, 0]), np.array([0, 1]), np.array([], int)]

@@ -20,7 +20,7 @@ WORDS = [f"{side}{i}" for i in range(30) for side in ("a", "b")]
 
 
 def vectors(noise: float, seed: int = 0, words: int = 60) -> WordVectors:
-    """Pairs of words that differ by the same vector, but for noise."""
+    """Pairs of words that differ by the same vector plus noise."""
     random = np.random.default_rng(seed)
     clean = np.random.default_rng(99).normal(size=(30, 1, 8)) + np.random.default_rng(98).normal(size=(1, 2, 8))
     table = clean.reshape(60, 8) + noise * random.normal(size=(60, 8))
@@ -64,7 +64,7 @@ def test_intervals_have_the_width_of_the_normal_approximation() -> None:
     assert found.high == pytest.approx(0.25 + 1.96 * error, abs=0.15 * error)
 
 
-def test_values_are_those_of_the_single_measures_and_differences_theirs(questions: Path, pairs: Path) -> None:
+def test_values_and_differences_are_those_of_the_single_measures(questions: Path, pairs: Path) -> None:
     models = {"good": vectors(0.3), "bad": vectors(0.9)}
     result = compare(models, questions, [pairs])
     assert [(row.measure, row.group) for row in result.rows] == [
@@ -125,7 +125,7 @@ def test_pooled_models_are_their_mean_and_seeds_widen_the_interval(questions: Pa
     accuracies = [analogy.evaluate(models[name], questions).accuracy for name in seeds]
     assert (pooled.group, pooled.models) == ("pooled", 4)
     assert pooled.estimate.value == pytest.approx(np.mean(accuracies))
-    # From questions alone the mean of four would vary less than any single one.
+    # The interval over questions alone is narrower, because it does not include the variance between seeds.
     right = np.array([analogy.evaluate(models[name], questions).outcomes for name in seeds]).mean(0)
     alone = estimate(right.mean(), resample(lambda items: right[items].mean(), len(right)))
     assert pooled.estimate.high - pooled.estimate.low > alone.high - alone.low

@@ -53,7 +53,7 @@ def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", one, other) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
 
 
-# ---- answers --------------------------------------------------------------------------------------------------
+# ---- queries --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -63,7 +63,7 @@ def test_a_compressed_model_answers_like_the_original(models, kind, method, tmp_
     after = saved(before, tmp_path / "small", method, words=len(before.vocabulary))
     close = {"rtol": 0.05, "atol": 0.03}
     np.testing.assert_allclose(after.vectors["karan"], before.vectors["karan"], **close)
-    assert "table" not in vars(after.vectors) or method == "prune"  # for a word, the others are not decoded
+    assert "table" not in vars(after.vectors) or method == "prune"  # one word does not decode the whole table
     np.testing.assert_allclose(after.vectors.table, before.vectors.table, **close)
     np.testing.assert_allclose(after.vectors["karan"], after.vectors.table[after.vocabulary.index["karan"]], atol=1e-6)
     for question in (["karan"], ["karan", "lotek"]):
@@ -153,7 +153,7 @@ def test_the_most_frequent_words_are_kept_and_others_get_vectors_from_ngrams(lar
     assert cosines(after.vectors.table, large.vectors.table[:300]).min() > 0.95
 
 
-def test_a_model_with_fewer_words_than_asked_for_keeps_all(models):
+def test_a_model_with_fewer_words_than_requested_keeps_all(models):
     before = Model.load(models["subword"])
     after = compress(before, "prune", words=10**6, buckets=10**6)
     assert after.vocabulary.words == before.vocabulary.words

@@ -118,7 +118,7 @@ def test_rare_words_are_left_out(model):
         assert {example.context_word, example.masked_word} <= set(NAMES[:5])
 
 
-def test_only_so_many_sentences_are_searched(model):
+def test_the_number_of_sentences_to_search_is_limited(model):
     lines = ["karan lotek mimol", "mitek lobis karan katek"]
     found = find(model, corpus=iter(lines), sentences=1).examples
     assert {word for each in found for word in each.sentences[0].split()} <= {"karan", "lotek", "mimol", "[MASK]"}

@@ -39,14 +39,14 @@ def test_predictions_come_with_rank_score_and_probability(model):
     assert [each.probability for each in predictions] == pytest.approx([sigmoid(35.5), sigmoid(34.5), 0.5, 0.5])
 
 
-def test_words_asked_for_follow_the_best_ones_in_the_order_of_their_ranks(model):
+def test_requested_words_follow_the_best_words_in_the_order_of_their_ranks(model):
     result = masked.predict(model, "cats [MASK] dogs", topn=1, words=["dogs", "bark"])
     assert [(each.rank, each.word) for each in result.predictions[0]] == [(1, "mew"), (2, "bark"), (4, "dogs")]
     alone = masked.predict(model, "cats [MASK] dogs", topn=0, words=["bark", "mew", "bark"])
     assert [(each.rank, each.word) for each in alone.predictions[0]] == [(1, "mew"), (2, "bark")]
 
 
-def test_a_word_asked_for_is_not_repeated_if_it_is_among_the_best(model):
+def test_a_requested_word_is_not_repeated_if_it_is_among_the_best(model):
     result = masked.predict(model, "cats [MASK] dogs", topn=2, words=["mew"])
     assert [each.word for each in result.predictions[0]] == ["mew", "bark"]
 

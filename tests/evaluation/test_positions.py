@@ -1,4 +1,4 @@
-"""Importance of positions."""
+"""Importance of positions: scaled norms, several models, models without positional vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_models_with_different_windows_share_a_table(build_model):
     assert table.rows == [("-2", 0.0, None), ("-1", 0.25, 0.0), ("+1", 0.5, 1.0), ("+2", 1.0, None)]
 
 
-def test_positions_that_are_all_alike_have_no_importance(build_model):
+def test_equal_positions_have_no_importance(build_model):
     assert set(importance(make(build_model, [[1], [1]])).models["constrained"].values()) == {0.0}
 
 

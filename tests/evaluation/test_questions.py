@@ -1,4 +1,4 @@
-"""Question and pair files: Google's format, BATS, tabs, several answers, heads, malformed lines."""
+"""Question and pair files: Google's format, BATS, tabs, several answers, headers, malformed lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_sections_of_google_s_format_are_semantic_or_syntactic_by_their_names(pa
     assert invalid == 0
 
 
-def test_sections_with_other_names_are_of_no_kind(path: Path) -> None:
+def test_sections_with_other_names_have_no_kind(path: Path) -> None:
     path.write_text(": nouns: SI/PL\nHaus Häuser Baum Bäume\n", encoding="utf-8")
     assert [(section.name, section.kind) for section in read_questions(path)[0]] == [("nouns: SI/PL", None)]
 

@@ -1,4 +1,4 @@
-"""Results of measures: tables, JSON, CSV, HTML."""
+"""Results of evaluations: tables, JSON, CSV, HTML."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_to_dict_holds_nested_values_and_arrays_as_json_does(example: Example) -
     }
 
 
-def test_csv_keeps_numbers_whole_and_leaves_none_empty(example: Example) -> None:
+def test_csv_has_unrounded_numbers_and_empty_cells_for_none(example: Example) -> None:
     assert example.to_csv() == "word,count,score\n<b>,1200,0.12345\nnone,,nan\n"
 
 

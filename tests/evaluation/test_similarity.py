@@ -90,7 +90,7 @@ def test_files_without_two_covered_pairs_are_rejected(tmp_path: Path) -> None:
         similarity.evaluate(vectors(), [])
 
 
-def test_the_command_makes_vectors_from_subwords_unless_told_to_skip(
+def test_the_command_composes_vectors_of_subwords_unless_oov_is_skip(
     corpus: Path, small: dict[str, object], tmp_path: Path, posvec_command: Callable[..., object]
 ) -> None:
     posvec.train(corpus, "subword", **small).save(tmp_path / "model")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-torch.set_num_threads(1)  # with matrices as small as these, more threads only wait for one another
+torch.set_num_threads(1)  # more threads only slow down such small matrices
 
 import posvec  # noqa: E402
 from posvec import language_model  # noqa: E402
@@ -383,9 +383,8 @@ def test_a_saved_run_has_no_pickle_and_is_not_overwritten(lm_model: Path, lm_dat
     from safetensors.numpy import load_file
 
     weights = load_file(next(run.glob("*.safetensors")))
-    assert not [
-        name for name in weights if name.startswith("best.")
-    ]  # training is complete, so the weights are the best ones
+    # After training, the weights are those of the best epoch.
+    assert not [name for name in weights if name.startswith("best.")]
 
 
 def test_a_run_whose_weights_do_not_fit_is_rejected(run: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-torch.set_num_threads(1)  # with matrices as small as these, more threads only wait for one another
+torch.set_num_threads(1)  # more threads only slow down such small matrices
 
 from posvec import language_model  # noqa: E402
 from posvec.errors import ConfigError, ModelError  # noqa: E402
@@ -75,7 +75,7 @@ def test_flags_are_the_settings(posvec_command: Command, lm_model: Path, lm_data
         (["compare", "MODEL"], "not a language model"),
     ],
 )
-def test_bad_input_is_one_sentence(
+def test_invalid_input_is_reported_in_one_line(
     arguments: list[str], message: str, posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     paths = {"MODEL": lm_model, "DATA": lm_data, "RUN": tmp_path / "run"}
@@ -87,7 +87,7 @@ def test_bad_input_is_one_sentence(
 
 
 @pytest.mark.parametrize("flags", [["--lr", "1e30", "--clip", "1e30"], ["--lr", "1e5"]])
-def test_training_that_diverged_says_so_and_saves_nothing(
+def test_divergence_is_reported_and_nothing_is_saved(
     posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path, flags: list[str]
 ) -> None:
     ended = posvec_command("lm", "train", lm_model, "--data", lm_data, "-o", tmp_path / "run", *FLAGS, *flags)
@@ -134,7 +134,7 @@ def test_without_pytorch_the_extra_is_named(
 # ---- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def test_a_comparison_sums_up_the_seeds_of_each_name(runs: list[Path]) -> None:
+def test_a_comparison_averages_the_seeds_of_each_name(runs: list[Path]) -> None:
     comparison = language_model.compare(runs)
     assert set(comparison.groups()) == {"vectors", "random"}
     rows = {row[0]: row for row in comparison.tables()[0].rows}
@@ -165,7 +165,7 @@ def test_compare_writes_tables_and_draws_the_figure(posvec_command: Command, run
     assert figure.read_bytes() == drawn
 
 
-def test_compare_prints_and_refuses_files_that_it_cannot_write(
+def test_compare_prints_and_rejects_unknown_file_formats(
     posvec_command: Command, runs: list[Path], tmp_path: Path
 ) -> None:
     assert "test perplexity" in posvec_command("lm", "compare", *runs).out
@@ -185,7 +185,7 @@ def test_runs_of_different_texts_are_not_compared(
         language_model.compare([runs[0], tmp_path / "cut"])
 
 
-def test_runs_of_one_name_that_are_not_seeds_of_one_another_are_not_compared(
+def test_runs_of_one_name_that_differ_in_more_than_the_seed_are_not_compared(
     posvec_command: Command, runs: list[Path], lm_model: Path, lm_data: Path, tmp_path: Path
 ) -> None:
     longer, named = tmp_path / "longer", tmp_path / "named"

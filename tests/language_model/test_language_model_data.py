@@ -111,7 +111,7 @@ def test_a_folder_of_one_language_needs_no_language(botha_and_blunsom: Path) -> 
     assert spelled(read(botha_and_blunsom / "en-de" / "1m-mono"), "test")[0] == "de"
 
 
-def test_several_languages_are_named_and_a_missing_one_too(botha_and_blunsom: Path, archive: Path) -> None:
+def test_errors_list_the_available_languages(botha_and_blunsom: Path, archive: Path) -> None:
     for path in (botha_and_blunsom, archive):
         with pytest.raises(CorpusError, match=r"texts in cs, de, en, es, fr, ru; choose one with language"):
             read(path)
@@ -162,7 +162,7 @@ def test_a_truncated_archive_is_rejected(archive: Path) -> None:
         read(archive, "de")
 
 
-def test_texts_are_cut_and_words_beyond_the_cut_are_not_counted(tmp_path: Path) -> None:
+def test_texts_are_truncated_and_later_words_are_not_counted(tmp_path: Path) -> None:
     folder = write(tmp_path, ("train.txt", "valid.txt", "test.txt"))
     texts = read(folder, train_tokens=2, held_out_tokens=1)
     assert [spelled(texts, part) for part in PARTS] == [["a", "b"], ["b"], ["e"]]
