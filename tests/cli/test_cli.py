@@ -131,7 +131,7 @@ def test_train_takes_settings_from_the_config_of_a_model(posvec_command, corpus,
     assert same(posvec.load(tmp_path / "model"), posvec.load(saved / "general"))
     refused = posvec_command("train", corpus, "-o", tmp_path / "other", "--config", config, "--model", "positional")
     assert refused.code == 2
-    assert "Error: --config says which model it is, settings included; leave out --model" in refused.err
+    assert "Error: --config already has the kind of the model and all settings; leave out --model" in refused.err
     assert not (tmp_path / "other").exists()
 
 
@@ -154,7 +154,7 @@ def test_train_goes_on_with_a_model_on_more_text(posvec_command, saved, tmp_path
         "train", tmp_path / "more", "-o", tmp_path / "other", "--start", saved / "constrained", "--preset", "small"
     )
     assert refused.code == 2
-    assert "Error: --start says which model it is, settings included; leave out --preset" in refused.err
+    assert "Error: --start already has the kind of the model and all settings; leave out --preset" in refused.err
 
 
 def test_train_shows_a_bar_in_a_terminal(corpus, flags, tmp_path):
@@ -212,12 +212,12 @@ def test_ctrl_c_and_kill_save_and_resume_finishes_with_the_same_bytes(
     process = posvec_process("train", long_corpus, "-o", model, *flags, *extra)
     err = send_after(process, b"epoch 2/12", kind)
     assert process.wait(60) == 130
-    assert f"Interrupted. The model so far is in {model}; go on with: posvec resume {model}\n" in err
+    assert f"Interrupted. The model so far is in {model}; continue with: posvec resume {model}\n" in err
     assert "Traceback" not in err
     done = posvec.load(model, verify=True).state.blocks_done
     assert 2 * 192 <= done < 12 * 192
     shown = posvec_command("info", model)
-    assert f"Training was interrupted; go on with: posvec resume {model}" in shown.out
+    assert f"Training was interrupted; continue with: posvec resume {model}" in shown.out
     assert "learning rate 0.07 to 0.007\n" in shown.out
     assert json.loads(posvec_command("info", model, "--json").out)["interrupted"] is True
     assert posvec_command("resume", model).code == 0
@@ -255,7 +255,7 @@ def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.decode() == "Interrupted before training began; nothing was saved.\n"
+    assert err.decode() == "Interrupted before training started; nothing was saved.\n"
     assert contents(tmp_path / "model") == before
 
 
@@ -282,8 +282,8 @@ def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_
         (["text", "--vocabulary", "text"], r"text is damaged or not a vocabulary of posvec"),
         (["text", "--start", "nowhere"], r"there is no model at nowhere; check the path"),
         (["text", "--config", "nowhere"], r"there is no configuration nowhere; check the spelling"),
-        (["text", "--config", "text"], r"text is not a configuration in JSON"),
-        (["text", "--config", "list.json"], r"list.json is not a configuration; write settings into it"),
+        (["text", "--config", "text"], r"text is not a JSON configuration .*; fix it or give another file"),
+        (["text", "--config", "list.json"], r"list.json is not a configuration; it must contain settings"),
         (["text", "--config", "wrong.json"], r"there is no setting 'dims' \(did you mean dim\?\)"),
     ],
 )  # fmt: skip
@@ -451,7 +451,7 @@ def test_vocab_shows_the_vocabulary_of_a_model_and_of_a_file(posvec_command, cor
     assert posvec_command("vocab", words).out.startswith("7 words that cover")
     refused = posvec_command("vocab", words, "--min-count", 3)
     assert refused.code == 1
-    assert refused.err == f"Error: {words} is counted already; leave out min_count, or name its corpus\n"
+    assert refused.err == f"Error: {words} is already a vocabulary; leave out min_count, or give its corpus\n"
 
 
 def test_vocab_does_not_replace_a_file_unasked(posvec_command, corpus, tmp_path):

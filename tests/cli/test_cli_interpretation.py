@@ -80,7 +80,7 @@ def test_report_writes_a_page(posvec_command, saved, sentence, tmp_path):
     path = tmp_path / "report.html"
     ended = posvec_command("report", saved / "constrained", "-o", path, "--sentence", sentence)
     assert (ended.code, ended.out) == (0, "")
-    assert f"{path} is written" in ended.err
+    assert f"{path} was written" in ended.err
     assert "<h1>constrained</h1>" in path.read_text()
 
 
@@ -131,7 +131,7 @@ def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, 
         (["positions", "nowhere"], "nowhere"),
         (["clusters", "subword"], "a subword model has no positional vectors"),
         (["clusters", "constrained", "--count", "99"], "6 positional features cannot form 99 clusters"),
-        (["clusters", "constrained", "--count", "few"], "'few' is neither a number from 1 nor auto"),
+        (["clusters", "constrained", "--count", "few"], "'few' is not a positive number or auto"),
         (
             ["clusters", "constrained", "-o", "x.txt"],
             "x.txt has no known result format; use the file extension .json or .csv",

@@ -71,7 +71,7 @@ def test_neighbors_of_an_unknown_word_come_from_its_subwords_or_not_at_all(posve
 def test_two_forms_of_output_at_once_are_refused(posvec_command, saved):
     refused = posvec_command("neighbors", saved / "general", "karan", "--tsv", "--json")
     assert refused.code == 2
-    assert "--tsv and --json are two forms of the same; choose one" in refused.err
+    assert "--tsv and --json cannot be combined; choose one" in refused.err
 
 
 def test_similarity_of_two_words(posvec_command, saved):
@@ -159,7 +159,7 @@ def test_more_sentences_than_are_read_at_a_time(posvec_command, saved, corpus, l
     ("arguments", "message"),
     [
         (("no-such-file",), "no-such-file"),
-        (("-o", "vectors.txt"), "vectors.txt should end in .npy"),
+        (("-o", "vectors.txt"), "vectors.txt is not a .npy file"),
         (("--a", "-1", "--method", "sif"), "must be greater than 0, not -1.0"),
     ],
 )

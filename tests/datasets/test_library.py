@@ -347,7 +347,7 @@ def test_an_interrupted_fetch_continues_where_it_stopped(
     _, err = process.communicate(timeout=30)
     if kind is signal.SIGINT:
         assert process.returncode == 130
-        assert err.endswith(b"Interrupted; posvec data fetch small goes on where it stopped.\n")
+        assert err.endswith(b"Interrupted; continue with: posvec data fetch small\n")
     process = posvec_process("data", "fetch", "small", before=before)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err

@@ -432,7 +432,7 @@ def test_the_neighbors_command_reads_files_and_models(models, tmp_path, posvec_c
 
 
 def test_the_command_knows_every_format():
-    assert list(conversion._FORMATS.choices) == list(FORMATS)
+    assert list(conversion.FORMAT_NAMES.choices) == list(FORMATS)
 
 
 def test_unknown_formats_are_named(tmp_path):

@@ -109,7 +109,7 @@ def test_ctrl_c_saves_and_resume_continues(
     process.send_signal(2)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"go on with: posvec lm resume {run}" in err.decode()
+    assert f"continue with: posvec lm resume {run}" in err.decode()
     done = language_model.load(run).report
     assert len(done.epochs) >= 2
     assert done.test_loss is None

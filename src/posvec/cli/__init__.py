@@ -1,4 +1,4 @@
-"""The command line: parse → config → one library call → print."""
+"""The command line. Each command parses its options, calls one function of the library, and prints the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from posvec.errors import PosvecError
 
 
 def main() -> NoReturn:
-    """Run a command; every failure that a user can mend is one sentence on standard error, and exit code 1."""
+    """Run a command; errors that a user can fix are printed as one sentence, with exit code 1."""
     try:
         commands.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -42,11 +42,11 @@ def main() -> NoReturn:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "--version", prog_name="posvec")
 def commands() -> None:
-    """Train, explore and evaluate word vectors that know where words stand."""
+    """Train, explore and evaluate position-aware word embeddings."""
 
 
-# A module for each family of commands.
-for _family in (
+# The modules with commands.
+for _module in (
     "compression",
     "conversion",
     "data",
@@ -57,9 +57,11 @@ for _family in (
     "interpretation",
     "language_model",
     "queries",
+    "report",
     "reproduction",
     "search",
     "training",
+    "vectors",
 ):
-    for _command in import_module(f"posvec.cli.{_family}").COMMANDS:
+    for _command in import_module(f"posvec.cli.{_module}").COMMANDS:
         commands.add_command(_command)

@@ -1,4 +1,4 @@
-"""posvec convert: word vectors from one file format to another."""
+"""posvec convert: convert word vectors from one file format to another."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ from pathlib import Path
 
 import click
 
-# The names of posvec.formats.FORMATS, which is not imported before it is needed.
-_FORMATS = click.Choice(
+from posvec.cli.arguments import PATH
+
+# The names of posvec.formats.FORMATS, whose import would slow down --help.
+FORMAT_NAMES = click.Choice(
     ["word2vec-bin", "word2vec-text", "fasttext-bin", "fasttext-vec", "glove", "npz", "safetensors", "posvec"]
 )
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=_FORMATS, help="format of OUT, if its ending does not say it")
-@click.option("--from", "source_format", type=_FORMATS, help="format of IN, if its content does not say it")
-@click.option("--overwrite", is_flag=True, help="replace what is already there")
+@click.argument("source", metavar="IN", type=PATH)
+@click.argument("target", metavar="OUT", type=PATH)
+@click.option("--format", "format_", type=FORMAT_NAMES, help="format of OUT  [by its file extension]")
+@click.option("--from", "source_format", type=FORMAT_NAMES, help="format of IN  [detected from its content]")
+@click.option("--overwrite", is_flag=True, help="replace an existing file or folder")
 def convert(source: Path, target: Path, format_: str | None, source_format: str | None, overwrite: bool) -> None:
-    """Write the model or word vectors IN as OUT, in the format of its ending.
+    """Convert the model or word vectors IN to OUT, whose file extension is its format.
 
-    .bin is word2vec's binary format (--format fasttext-bin: fastText's), .txt its text, .vec fastText's text, .glove
-    GloVe's; .npz, .safetensors; no ending: a model's folder. Text and .bin may be compressed: .gz, .bz2, .xz, .zst.
+    .bin: binary word2vec (or fastText, with --format fasttext-bin); .txt: word2vec text; .vec: fastText text; .glove:
+    GloVe text; .npz; .safetensors; no extension: the folder of a posvec model. Text and .bin files can be compressed,
+    with a further .gz, .bz2, .xz or .zst.
     """
     from posvec.formats import convert as run
 
     lost = run(source, target, format_, source_format, overwrite)
     if lost:
-        click.echo(f"Left out, for {target} has no room for them: {', '.join(lost)}.", err=True)
+        click.echo(f"{target} cannot store these, so they are left out: {', '.join(lost)}.", err=True)
 
 
 COMMANDS = (convert,)

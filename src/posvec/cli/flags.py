@@ -1,4 +1,4 @@
-"""Settings as the command line takes them: a flag for each, or a file of them."""
+"""Options for settings: one flag for each setting, or a file of settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from posvec.presets import MODELS, PRESETS
 
 
 def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for every setting of the groups: --positional-dim for positional_dim."""
-
+    """Add an option for each setting of the groups, for example --positional-dim for positional_dim."""
     return options(setting for setting in SETTINGS.values() if setting.group in groups)
 
 
 def options(settings: Iterable[Setting]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for each of some settings."""
+    """Add an option for each of the settings, and hidden options for their earlier names."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for setting in reversed(list(settings)):
@@ -36,23 +35,23 @@ def options(settings: Iterable[Setting]) -> Callable[[Callable[..., Any]], Calla
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What all settings start from: one of the four models and a preset, or a file. :func:`configuration` reads it."""
+    """Add the options --model, --preset and --config, which are passed to :func:`configuration`."""
     for option in (
         click.option(
             "--config",
             "config_file",
             type=click.Path(path_type=Path),
-            help='JSON file of settings: {"dim": 100, ...}, or the config.json of a model',
+            help='JSON file with settings: {"dim": 100, ...}, or the config.json of a model',
         ),
         click.option(
-            "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="a set of defaults"
+            "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="set of defaults"
         ),
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),
             default="constrained",
             show_default=True,
-            help="which of the four models",
+            help="one of the four models",
         ),
     ):
         command = option(command)
@@ -60,14 +59,14 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cluster_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command --cluster and the options that it brings, or some of them. :func:`on_cluster` reads them."""
+    """Add --cluster and its options, or those with the given names, which are passed to :func:`on_cluster`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         chosen = [each for name, each in CLUSTER_SETTINGS.items() if not names or name in names]
         return click.option(
             "--cluster",
             metavar="auto|ADDRESS",
-            help='on a Ray cluster; auto: one that this machine is a node of, else a new one (pip install "posvec'
+            help='use a Ray cluster; auto: the one of this machine, or else a new one (pip install "posvec'
             '[distributed]")',
         )(options(chosen)(command))
 
@@ -75,17 +74,17 @@ def cluster_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def on_cluster(cluster: str | None, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The address of a cluster and the options that were given for it, or nothing."""
+    """Return the address of the cluster and its options, or an empty dict without --cluster."""
     given = given_settings(values, CLUSTER_SETTINGS)
     if cluster:
         return {"cluster": cluster, **given}
     for name in given:
-        raise click.UsageError(f"--{name.replace('_', '-')} is for training on a cluster; add --cluster auto")
+        raise click.UsageError(f"--{name.replace('_', '-')} is an option of --cluster; add --cluster auto")
     return {}
 
 
 def configuration(config_file: Path | None, values: Mapping[str, Any]) -> tuple[Config | None, dict[str, Any]]:
-    """The configuration of a file, if it is a whole one, and the settings given in it or as flags."""
+    """Return the configuration of --config, if it is complete, and the single settings of the file and the flags."""
     config, given = read_config(config_file) if config_file else (None, {})
     if config:
         refuse_model_and_preset("--config")
@@ -93,48 +92,54 @@ def configuration(config_file: Path | None, values: Mapping[str, Any]) -> tuple[
 
 
 def refuse_model_and_preset(option: str) -> None:
-    """What a whole configuration or an earlier model decides cannot be chosen too: nothing is ignored in silence."""
+    """Raise an error if --model or --preset are given although ``option`` already decides all settings."""
     context = click.get_current_context()
     for name in ("model", "preset"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option} says which model it is, settings included; leave out --{name}")
+            raise click.UsageError(f"{option} already has the kind of the model and all settings; leave out --{name}")
 
 
 def given_settings(values: Mapping[str, Any], known: Container[str] = SETTINGS) -> dict[str, Any]:
-    """The settings that were given on the command line."""
+    """Return the settings that were given on the command line."""
     given = {name: value for name, value in values.items() if value is not None}
     return {name: value for name, value in canonical_names(given).items() if name in known}
 
 
 def read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
-    """A whole configuration, as in a model's config.json, or single settings."""
+    """Read a complete configuration, as in the config.json of a model, or single settings."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration {path}; check the spelling") from None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} is not a configuration in JSON ({error}); mend it or name another file") from error
+        raise ConfigError(f"{path} is not a JSON configuration ({error}); fix it or give another file") from error
     if isinstance(values, dict) and isinstance(values.get("settings"), dict):
         values = values["settings"]
     if not isinstance(values, dict):
-        raise ConfigError(f'{path} is not a configuration; write settings into it, such as {{"dim": 100}}')
+        raise ConfigError(f'{path} is not a configuration; it must contain settings, for example {{"dim": 100}}')
     if any(isinstance(value, dict) for value in values.values()):
         return Config.from_dict(values), {}
     values = canonical_names(values)
-    Config().replace(**{name: value for name, value in values.items() if name not in SETTINGS})  # names the unknown
+    Config().replace(
+        **{name: value for name, value in values.items() if name not in SETTINGS}
+    )  # raises an error for unknown names
     return None, values
 
 
 def _option(setting: Setting, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     flag = "--" + setting.name.replace("_", "-")
-    arguments: dict[str, Any] = {"default": None, "hidden": hidden, "help": f"{setting.help}  [{_default(setting)}]"}
+    arguments: dict[str, Any] = {
+        "default": None,
+        "hidden": hidden,
+        "help": f"{setting.help}  [{_default_text(setting)}]",
+    }
     if setting.type is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", setting.name, **arguments)
     kind = click.Choice(setting.choices) if setting.choices else setting.type
     return click.option(flag, setting.name, type=kind, **arguments)
 
 
-def _default(setting: Setting) -> str:
+def _default_text(setting: Setting) -> str:
     if len({settings[setting.name] for settings in MODELS.values() if setting.name in settings}) > 1:
         return "depends on --model"
     if isinstance(setting.default, bool):

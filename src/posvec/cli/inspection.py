@@ -1,4 +1,4 @@
-"""posvec info, posvec vocab and posvec cache: what is there."""
+"""posvec info, vocab and cache: show a model, a vocabulary, and the cache of corpora."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.cli.arguments import displayed, model_argument, overwrite_option, refuse_existing, sources
+from posvec.cli.arguments import PATH, model_argument, overwrite_option, sources
 from posvec.cli.flags import given_settings, settings
+from posvec.cli.output import refuse_existing
 from posvec.cli.printing import print_info, print_vocabulary
+from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS, Config
 from posvec.errors import ConfigError
 from posvec.system.console import format_size, make_console, make_table, plural
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @click.option("--json", "as_json", is_flag=True, help="print everything as JSON")
-@click.option("--verify", is_flag=True, help="check every byte against the checksums")
+@click.option("--verify", is_flag=True, help="compare all files with their checksums")
 def info(model: Path, as_json: bool, verify: bool) -> None:
-    """Show what MODEL is: settings, sizes, and how it was trained."""
+    """Show the settings, the sizes and the training report of MODEL."""
     from posvec.model import Model
 
     loaded = Model.load(model, verify)
@@ -37,9 +39,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="save the vocabulary for posvec train --vocabulary"
-)
+@click.option("-o", "--output", type=PATH, help="save the vocabulary for posvec train --vocabulary")
 @overwrite_option
 @click.option(
     "--top",
@@ -53,7 +53,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: int, threads: int, **values: Any) -> None:
     """Count the words of CORPUS and show the vocabulary that a model would have.
 
-    CORPUS may also be a model's folder or a saved vocabulary.
+    CORPUS can also be the folder of a model, or a saved vocabulary.
     """
     from posvec.training.pipeline import count
 
@@ -62,10 +62,10 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
     given = given_settings(values)
     vocabulary = _saved_vocabulary(corpus)
     if vocabulary is None:
-        with displayed(quiet=False) as (display, _):
+        with progress_display(quiet=False) as (display, _):
             vocabulary = count(sources(corpus), Config().replace(**given, threads=threads), display)
     elif given:
-        raise ConfigError(f"{corpus[0]} is counted already; leave out {', '.join(given)}, or name its corpus")
+        raise ConfigError(f"{corpus[0]} is already a vocabulary; leave out {', '.join(given)}, or give its corpus")
     if output:
         vocabulary.save(output)
     print_vocabulary(make_console(), vocabulary, top)
@@ -73,18 +73,18 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
 
 @click.group()
 def cache() -> None:
-    """The cache of counted and encoded corpora."""
+    """List or clear the cache of counted and encoded corpora."""
 
 
 @cache.command("list")
 def list_cache() -> None:
-    """Show what the cache holds."""
+    """List the entries of the cache."""
     from datetime import datetime
 
     from posvec.corpus.cache import cache_entries, cache_folder
 
     entries = cache_entries()
-    table = make_table("corpus", "size", "made")
+    table = make_table("corpus", "size", "created")
     for entry in entries:
         table.add_row(entry.name, format_size(entry.bytes), f"{datetime.fromtimestamp(entry.created):%Y-%m-%d %H:%M}")
     console = make_console()

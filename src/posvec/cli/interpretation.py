@@ -1,4 +1,4 @@
-"""posvec mask, positions, clusters, context-words, examples and report: what a model has learnt, to look at."""
+"""posvec mask, positions, clusters, context-words and examples: interpret a model."""
 
 from __future__ import annotations
 
@@ -7,38 +7,26 @@ from typing import Literal
 
 import click
 
-from posvec.cli.arguments import (
-    model_argument,
-    model_name,
-    named_models,
-    overwrite_option,
-    plot_option,
-    refuse_existing,
-    result_options,
-    show_result,
-    sources,
-)
+from posvec.cli.arguments import PATH, model_argument, named_models, plot_option, sources
+from posvec.cli.output import result_options, show_result
 from posvec.errors import ConfigError
-from posvec.evaluation.results import Result
-
-_FIGURE = click.Path(path_type=Path)
 
 
-def _count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | Literal["auto"] | None:
+def _parse_count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | Literal["auto"] | None:
     if value is None:
         return None
     if value == "auto":
         return "auto"
     if value.isdecimal() and int(value):
         return int(value)
-    raise click.BadParameter(f"{value!r} is neither a number from 1 nor auto", context, parameter)
+    raise click.BadParameter(f"{value!r} is not a positive number or auto", context, parameter)
 
 
 count_option = click.option(
     "--count",
     metavar="N|auto",
-    callback=_count,
-    help="how many clusters: a number, or auto to choose by silhouette  [3 if D' = D, else 2]",
+    callback=_parse_count,
+    help="number of clusters; auto: the number with the best silhouette  [3 if D' = D, else 2]",
 )
 
 
@@ -46,10 +34,10 @@ count_option = click.option(
 @model_argument
 @click.argument("sentences", nargs=-1, required=True)
 @click.option("-n", "--topn", type=click.IntRange(min=0), default=10, show_default=True, help="words per sentence")
-@click.option("--word", "words", multiple=True, help="also show the rank of this word; may be repeated")
-@click.option("--cluster", help="score by the features of this cluster alone, such as antepositional")
-@click.option("--why", metavar="WORD", help="show what each context word contributes to the score of WORD instead")
-@click.option("--plot", type=_FIGURE, help="with --why: draw a .png, .svg or .pdf file")
+@click.option("--word", "words", multiple=True, help="also show the rank of this word; can be repeated")
+@click.option("--cluster", help="use only the features of this cluster, for example antepositional")
+@click.option("--why", metavar="WORD", help="instead, show what each context word contributes to the score of WORD")
+@click.option("--plot", type=PATH, help="with --why: draw a .png, .svg or .pdf file")
 @result_options
 def mask(
     model: Path,
@@ -63,9 +51,11 @@ def mask(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """Which words MODEL puts in the place of the [MASK] of each of SENTENCES, and with --why the reasons.
+    """Predict the word for the [MASK] in each of SENTENCES.
 
-    [PAD] holds a position and contributes nothing: "unlike dogs cats [MASK] [PAD] me".
+    With --why, explain the score of a word instead.
+
+    [PAD] stands for a position without a context word: "unlike dogs cats [MASK] [PAD] me".
     """
     from posvec import plots
     from posvec.evaluation import masked
@@ -79,7 +69,7 @@ def mask(
         )
         return
     if len(sentences) > 1:
-        raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one")
+        raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one sentence")
     show_result(
         lambda: masked.explain(Model.load(model), sentences[0], why, cluster),
         as_json,
@@ -90,11 +80,14 @@ def mask(
 
 
 @click.command()
-@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, type=PATH)
 @plot_option
 @result_options
 def positions(models: tuple[Path, ...], plot: Path | None, output: Path | None, as_json: bool, overwrite: bool) -> None:
-    """How much each position matters to each of MODELS: scaled norms of positional vectors."""
+    """Show the importance of each position to MODELS.
+
+    The importance is the norm of the positional vector, scaled to 0 to 1 in each model.
+    """
     from posvec import plots
     from posvec.evaluation.positions import importance
     from posvec.model import Model
@@ -112,7 +105,7 @@ def positions(models: tuple[Path, ...], plot: Path | None, output: Path | None, 
 @model_argument
 @count_option
 @plot_option
-@click.option("--heat-map", type=_FIGURE, help="draw |d| of all features into a .png, .svg or .pdf file")
+@click.option("--heat-map", type=PATH, help="draw |d| of all features as a .png, .svg or .pdf file")
 @result_options
 def clusters(
     model: Path,
@@ -123,7 +116,10 @@ def clusters(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """Clusters of the positional features of MODEL, by the side of the masked word that they weigh."""
+    """Cluster the positional features of MODEL.
+
+    Features in a cluster give more weight to the same side of the masked word, or about the same weight to both.
+    """
     from posvec import plots
     from posvec.evaluation.clusters import find
     from posvec.model import Model
@@ -136,14 +132,14 @@ def clusters(
 @model_argument
 @count_option
 @click.option("-n", "--topn", type=click.IntRange(min=1), default=10, show_default=True, help="words of each class")
-@click.option("--word", "words", multiple=True, help="also show the class of this word; may be repeated")
-@click.option("--restrict-vocab", type=click.IntRange(min=1), help="look only at so many of the most frequent words")
+@click.option("--word", "words", multiple=True, help="also show the class of this word; can be repeated")
+@click.option("--restrict-vocab", type=click.IntRange(min=1), help="consider only this many most frequent words")
 @click.option(
     "--order",
     type=click.Choice(["importance", "ratio"]),
     default="importance",
     show_default=True,
-    help="by importance, or by its ratio to the importance according to the next cluster",
+    help="order by importance, or by its ratio to the importance for the next cluster",
 )
 @plot_option
 @result_options
@@ -159,7 +155,7 @@ def context_words(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """The context words of MODEL that each cluster of positional features makes most important."""
+    """Show the most important context words of each cluster of MODEL."""
     from posvec import plots
     from posvec.evaluation.clusters import find
     from posvec.evaluation.context_words import ContextWords, top
@@ -182,7 +178,7 @@ def context_words(
     type=click.IntRange(min=1),
     default=20_000,
     show_default=True,
-    help="look only at so many of the most frequent words",
+    help="consider only this many most frequent words",
 )
 @click.option(
     "--sentences", type=click.IntRange(min=1), default=1_000, show_default=True, help="lines of CORPUS to search"
@@ -199,10 +195,10 @@ def examples(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """Pairs of sentences that show what each cluster of positional features of MODEL does.
+    """Find pairs of sentences that show the effect of each cluster of MODEL.
 
-    The sentences of a pair differ in where a context word stands, and the probability of the masked word changes as
-    much as it can. They are built from single words, or are sentences of CORPUS in which two words trade places.
+    The sentences of a pair differ in the position of a context word, such that the probability of the masked word
+    changes most. They are made of single words, or are sentences of CORPUS in which two words are exchanged.
     """
     from posvec.evaluation.clusters import find
     from posvec.evaluation.examples import Examples
@@ -217,42 +213,4 @@ def examples(
     show_result(measure, as_json, output, overwrite)
 
 
-@click.command()
-@model_argument
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="the page to write, such as report.html"
-)
-@click.option("--questions", multiple=True, type=click.Path(path_type=Path), help="file or folder of word analogies")
-@click.option("--pairs", multiple=True, type=click.Path(path_type=Path), help="file of word pairs; may be repeated")
-@click.option("--sentence", "sentences", multiple=True, help="show words for its [MASK]; may be repeated")
-@click.option("--corpus", help="text to take example sentences from; without it they are built from words")
-@overwrite_option
-def report(
-    model: Path,
-    output: Path,
-    questions: tuple[Path, ...],
-    pairs: tuple[Path, ...],
-    sentences: tuple[str, ...],
-    corpus: str | None,
-    overwrite: bool,
-) -> None:
-    """All about MODEL on one self-contained page: settings, training, analogies, positions, clusters, words."""
-    from posvec.cli.model_report import render_model_report
-    from posvec.evaluation import analogy, similarity
-    from posvec.model import Model
-    from posvec.plots.page import write_page
-
-    refuse_existing(output, overwrite)
-    text = sources((corpus,)) if corpus else None
-    loaded = Model.load(model)
-    measures: dict[str, Result] = {}
-    if questions:
-        measures["Analogies"] = analogy.evaluate(loaded, questions)
-    if pairs:
-        measures["Similarity"] = similarity.evaluate(loaded, pairs)
-    page = render_model_report(loaded, model_name(model), measures, sentences, text)
-    write_page(page, output)
-    click.echo(f"{output} is written; open it in a browser", err=True)
-
-
-COMMANDS = (mask, positions, clusters, context_words, examples, report)
+COMMANDS = (mask, positions, clusters, context_words, examples)

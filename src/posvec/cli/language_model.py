@@ -1,4 +1,4 @@
-"""posvec lm: language models on the vectors of a model."""
+"""posvec lm: language models on the word vectors of a model."""
 
 from __future__ import annotations
 
@@ -8,36 +8,29 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import (
-    check_output_file,
-    json_option,
-    model_argument,
-    plot_option,
-    result_options,
-    show_result,
-    trained_on_display,
-)
+from posvec.cli.arguments import PATH, json_option, model_argument, plot_option, quiet_option
 from posvec.cli.flags import given_settings, options
+from posvec.cli.output import check_output_file, result_options, show_result
+from posvec.cli.progress import training_display
 from posvec.language_model.config import SETTINGS
 from posvec.system.console import make_console
 
+# The key that the config.json of an interrupted language model has, and the command that resumes training.
 RESUMED = ("progress", "posvec lm resume")
-_path = click.Path(path_type=Path)
-run_argument = click.argument("run", type=_path)
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
-overwrite_option = click.option("--overwrite", is_flag=True, help="replace what is already there")
+run_argument = click.argument("run", type=PATH)
+overwrite_option = click.option("--overwrite", is_flag=True, help="replace an existing language model")
 
 
 def _device_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option("--device", default=default, show_default=True, help="cpu, cuda, cuda:1, auto, ...")
 
 
-transformer_option = click.option("--transformer", type=_path, help="its transformer's folder, if it is now elsewhere")
+transformer_option = click.option("--transformer", type=PATH, help="folder of the transformer, if it was moved")
 
 
 @click.group()
 def lm() -> None:
-    """Language models: train them on a model's vectors, compare their perplexities, let them score and generate."""
+    """Train, compare and use language models on the vectors of a model."""
 
 
 @lm.command()
@@ -45,14 +38,16 @@ def lm() -> None:
 @click.option(
     "--data",
     required=True,
-    type=_path,
-    help="folder of train.txt, valid.txt and test.txt (or compressed), of WikiText, or of Botha and Blunsom's texts; "
-    "the name botha-blunsom fetches these",
+    type=PATH,
+    help="folder with train.txt, valid.txt and test.txt (or compressed), with WikiText, or with the texts of Botha and "
+    "Blunsom, which are downloaded by the name botha-blunsom",
 )
-@click.option("-o", "--output", required=True, type=_path, help="folder to save the language model in")
-@click.option("--language", help="which language of the data, if it has several: cs, de, en, es, fr, ru")
-@click.option("--name", help="what to call it in comparisons; several seeds share a name  [the name of MODEL's folder]")
-@click.option("--transformer", type=_path, help="a Hugging Face folder: features of its words stand beside the vectors")
+@click.option("-o", "--output", required=True, type=PATH, help="folder to save the language model in")
+@click.option("--language", help="language of the data, if it has several: cs, de, en, es, fr, ru")
+@click.option("--name", help="name in comparisons, the same for several seeds  [the name of MODEL's folder]")
+@click.option(
+    "--transformer", type=PATH, help="Hugging Face folder of a transformer, whose features are added to the vectors"
+)
 @_device_option("auto")
 @overwrite_option
 @quiet_option
@@ -71,11 +66,11 @@ def train(
 ) -> None:
     """Train a language model on the vectors of MODEL and measure its perplexity.
 
-    Press Ctrl-C to stop and save; posvec lm resume goes on.
+    Press Ctrl-C to stop and save; posvec lm resume continues.
     """
     from posvec import language_model
 
-    with trained_on_display(quiet, output, RESUMED) as (display, console):
+    with training_display(quiet, output, RESUMED) as (display, console):
         trained = language_model.train(
             model,
             data,
@@ -94,15 +89,15 @@ def train(
 
 @lm.command()
 @run_argument
-@click.option("--data", type=_path, help="its texts, if they are now elsewhere")
+@click.option("--data", type=PATH, help="folder of the texts, if it was moved")
 @transformer_option
 @_device_option("auto")
 @quiet_option
 def resume(run: Path, data: Path | None, transformer: Path | None, device: str, quiet: bool) -> None:
-    """Go on with the interrupted training of RUN."""
+    """Resume the interrupted training of RUN."""
     from posvec import language_model
 
-    with trained_on_display(quiet, run, RESUMED) as (display, console):
+    with training_display(quiet, run, RESUMED) as (display, console):
         trained = language_model.resume(run, data, transformer=transformer, device=device, display=display)
     if not quiet:
         console.print(trained.report)
@@ -115,7 +110,7 @@ def resume(run: Path, data: Path | None, transformer: Path | None, device: str, 
 @_device_option("cpu")
 @json_option
 def score(run: Path, sentence: str, transformer: Path | None, device: str, as_json: bool) -> None:
-    """How likely SENTENCE is to the language model RUN, word by word."""
+    """Show the probability of each word of SENTENCE by the language model RUN."""
     from posvec import language_model
 
     scored = language_model.load(run, transformer=transformer, device=device).score(sentence)
@@ -125,10 +120,20 @@ def score(run: Path, sentence: str, transformer: Path | None, device: str, as_js
 @lm.command()
 @run_argument
 @click.argument("prompt", default="")
-@click.option("-n", "--words", type=click.IntRange(min=0), default=30, show_default=True, help="at most so many words")
-@click.option("--temperature", type=float, default=1.0, show_default=True, help="0: always the likeliest word")
-@click.option("--top", type=click.IntRange(min=0), default=0, show_default=True, help="draw from so many words; 0: all")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of the draws")
+@click.option(
+    "-n", "--words", type=click.IntRange(min=0), default=30, show_default=True, help="maximum number of words"
+)
+@click.option(
+    "--temperature", type=float, default=1.0, show_default=True, help="randomness; 0: always the most probable word"
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="sample from this many most probable words; 0: all",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of the sampling")
 @transformer_option
 @_device_option("cpu")
 def generate(
@@ -141,7 +146,7 @@ def generate(
     transformer: Path | None,
     device: str,
 ) -> None:
-    """Let the language model RUN go on from PROMPT."""
+    """Generate text that continues PROMPT with the language model RUN."""
     from posvec import language_model
 
     model = language_model.load(run, transformer=transformer, device=device)
@@ -149,8 +154,8 @@ def generate(
 
 
 @lm.command()
-@click.argument("runs", nargs=-1, required=True, type=_path)
-@click.option("--curves", type=_path, help="write validation perplexities by epoch to FILE.json or FILE.csv")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--curves", type=PATH, help="write the validation perplexities by epoch to FILE.json or FILE.csv")
 @plot_option
 @result_options
 def compare(
@@ -161,7 +166,10 @@ def compare(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """Perplexities of language models RUNS, over the seeds of each name; --plot draws them by epoch."""
+    """Compare the perplexities of language models.
+
+    The runs of a name are its seeds; --plot draws the perplexities by epoch.
+    """
     from posvec import language_model, plots
 
     if curves:

@@ -1,4 +1,4 @@
-"""What several commands print: the training report, the settings of a model, its vocabulary, neighbours."""
+"""Tables that commands print: training report, settings, vocabulary, neighbours."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def format_learning_rate(config: Config) -> str:
 
 
 def print_report(console: Console, model: Model, output: Path) -> None:
+    """Print how a model was trained."""
     report = model.report
     assert report is not None
     table = make_table("training report", "", numbers=False)
@@ -49,16 +50,17 @@ def print_report(console: Console, model: Model, output: Path) -> None:
 def _cluster_rows(cluster: ClusterReport | None) -> list[tuple[str, str]]:
     if cluster is None:
         return []
-    often, seldom = cluster.staleness
+    low, high = cluster.staleness
     return [
         ("workers", f"{cluster.workers}" + (f", {cluster.replaced} replaced" if cluster.replaced else "")),
         ("exchanged", f"{format_size(cluster.bytes_sent)} in {plural(cluster.rounds, 'round')}"),
         ("waited", f"{cluster.seconds_waited:.1f} s"),
-        ("staleness", f"{often:,} to {seldom:,} words"),
+        ("staleness", f"{low:,} to {high:,} words"),
     ]
 
 
 def print_info(console: Console, model: Model, path: Path) -> None:
+    """Print the settings of a model and how it was trained."""
     from rich.text import Text
 
     size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
@@ -71,12 +73,13 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")
     if model.state:
-        console.print(f"Training was interrupted; go on with: posvec resume {path}")
+        console.print(f"Training was interrupted; continue with: posvec resume {path}")
     elif model.report:
         print_report(console, model, path)
 
 
 def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
+    """Print the size and the coverage of a vocabulary, and its most frequent words."""
     kept, total = int(vocabulary.counts.sum()), vocabulary.total_words
     keep = vocabulary.keep_probabilities()
     expected = float((vocabulary.counts * keep).sum())
@@ -85,12 +88,13 @@ def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
         f"{expected / max(total, 1):.1%} of tokens survive subsampling"
     )
     table = make_table("word", "count", "kept")
-    for word, count, share in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
-        table.add_row(word, f"{count:,}", f"{share:.1%}")
+    for word, count, probability in zip(vocabulary.words[:top], vocabulary.counts, keep, strict=False):
+        table.add_row(word, f"{count:,}", f"{probability:.1%}")
     console.print(table)
 
 
 def print_neighbors(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the neighbours of each word side by side."""
     from rich.columns import Columns
 
     tables = []

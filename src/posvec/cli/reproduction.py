@@ -1,4 +1,4 @@
-"""posvec reproduce: the paper's tables and figures."""
+"""posvec reproduce: reproduce the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import displayed, sources
+from posvec.cli.arguments import PATH, quiet_option, sources
+from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS
 from posvec.presets import PRESETS
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.command()
 @click.option(
-    "--corpus", "corpus", multiple=True, required=True, help="text to train on, as for posvec train; can be repeated"
+    "--corpus", "corpus", multiple=True, required=True, help="text to train on, as in posvec train; can be repeated"
 )
-@click.option("-o", "--output", required=True, type=_PATH, help="folder of the report; one that is there goes on")
+@click.option(
+    "-o", "--output", required=True, type=PATH, help="folder of the report; an existing reproduction is continued"
+)
 @click.option(
     "--scale",
     type=click.Choice(["small", "medium", "full"]),
@@ -28,33 +29,38 @@ _PATH = click.Path(path_type=Path)
     show_default=True,
     help="small: about an hour and a half on two cores; medium: a night on a workstation; full: the paper's setting",
 )
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="settings of all models  [posvec; full: as-run]")
-@click.option("--seeds", type=click.IntRange(min=1), help="how often everything is trained anew  [3]")
-@click.option("--questions", multiple=True, type=_PATH, help="word analogies; can be repeated")
-@click.option("--pairs", multiple=True, type=_PATH, help="pairs of words with their similarity; can be repeated")
-@click.option("--language-data", type=_PATH, help="texts for language modelling, as for posvec lm train --data")
-@click.option("--language", help="which language of these texts, if there are several")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="preset of all models  [posvec; full: as-run]")
+@click.option("--seeds", type=click.IntRange(min=1), help="how many times everything is trained  [3]")
+@click.option("--questions", multiple=True, type=PATH, help="word analogies; can be repeated")
+@click.option("--pairs", multiple=True, type=PATH, help="word pairs with their similarity; can be repeated")
+@click.option("--language-data", type=PATH, help="texts for language modelling, as in posvec lm train --data")
+@click.option("--language", help="language of these texts, if there are several")
 @click.option(
-    "--sentence", "sentences", multiple=True, help="with a [MASK], in place of the paper's four; can be repeated"
+    "--sentence",
+    "sentences",
+    multiple=True,
+    help="sentence with a [MASK], instead of the paper's four; can be repeated",
 )
-@click.option("--word", "words", multiple=True, help="show its rank in each sentence; can be repeated")
-@click.option("--context-word", "context_words", multiple=True, help="show which cluster maximizes it; can be repeated")
-@click.option("--only", metavar="NAME,...", help="only these experiments; an unknown name lists them all")
-@click.option("--qualitative", is_flag=True, help="only what looks into positional vectors, which suits any language")
+@click.option("--word", "words", multiple=True, help="word whose rank in each sentence is reported; can be repeated")
+@click.option("--context-word", "context_words", multiple=True, help="word whose cluster is reported; can be repeated")
+@click.option("--only", metavar="NAME,...", help="run only these experiments; an unknown name lists all")
+@click.option(
+    "--qualitative", is_flag=True, help="run only the experiments about positional vectors, which suit any language"
+)
 @click.option("--threads", type=int, default=0, help=SETTINGS["threads"].help)
-@click.option("--keep-models", is_flag=True, help="keep all models in the output's folder work")
-@click.option("--overwrite", is_flag=True, help="begin a reproduction that is there anew")
-@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@click.option("--keep-models", is_flag=True, help="keep all models, in the folder work of the output")
+@click.option("--overwrite", is_flag=True, help="remove an existing reproduction and start again")
+@quiet_option
 def reproduce(corpus: tuple[str, ...], output: Path, only: str | None, quiet: bool, **options: Any) -> None:
-    """Measure everything that the paper shows, on CORPUS, and report it beside the paper's numbers.
+    """Measure on a corpus what the paper measured, and report it beside the paper's numbers.
 
-    The report (report.md, report.html) is written anew after every experiment. What is done is not done again: Ctrl-C
-    stops, and the same command goes on. Experiments whose data are not given are skipped.
+    The report (report.md, report.html) is updated after every experiment. Ctrl-C stops the reproduction, and the same
+    command continues it. Experiments whose data are not given are skipped.
     """
-    from posvec.reproduction.running import reproduce as run
+    from posvec.reproduction import reproduce as run
 
     try:
-        with displayed(quiet) as (display, _):
+        with progress_display(quiet) as (display, _):
             report = run(
                 sources(corpus),
                 output,
@@ -64,15 +70,17 @@ def reproduce(corpus: tuple[str, ...], output: Path, only: str | None, quiet: bo
                 **options,
             )
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was measured is in {output}; the same command goes on with it.", err=True)
+        click.echo(
+            f"Interrupted. The results so far are in {output}; run the same command again to continue.", err=True
+        )
         sys.exit(130)
     if not quiet:
-        click.echo(f"{report} and {report.with_suffix('.html')} are written", err=True)
+        click.echo(f"{report} and {report.with_suffix('.html')} were written", err=True)
 
 
 COMMANDS = (reproduce,)
 
 
 def _command() -> str:
-    """As it was typed, but for the folders that files are in, which are nobody else's."""
+    """Return the command line without the folders of files, which mean nothing to other people."""
     return shlex.join(["posvec", *(Path(part).name if "/" in part else part for part in sys.argv[1:])])

@@ -1,4 +1,4 @@
-"""posvec search and posvec study: settings that suit a corpus."""
+"""posvec search and posvec study: hyperparameter search."""
 
 from __future__ import annotations
 
@@ -9,59 +9,62 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.cli.arguments import DURATION, displayed, json_option, result_options, show_result, sources
+from posvec.cli.arguments import DURATION, PATH, json_option, quiet_option, sources
 from posvec.cli.flags import cluster_options, configuration, model_options, on_cluster, settings
+from posvec.cli.output import result_options, show_result
+from posvec.cli.progress import progress_display
 from posvec.config import ALIASES, GROUPS, SETTINGS
 from posvec.system.console import make_console
 
 if TYPE_CHECKING:
     from posvec.tuning.results import SearchResult
 
-_PATH = click.Path(path_type=Path)
 _storage = click.option(
-    "--storage", metavar="URL", help="keep the trials in a database that several machines use, not in the folder"
+    "--storage", metavar="URL", help="keep the trials in a database, which several machines can share"
 )
-_name = click.option("--name", help="of the study in that database  [the name of the folder]")
+_name = click.option("--name", help="name of the study in the database  [the name of the folder]")
 
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=_PATH, help="folder of the study; one that is there goes on")
+@click.option("-o", "--output", required=True, type=PATH, help="folder of the study; an existing study is continued")
 @click.option(
     "--space",
     "space",
     multiple=True,
     metavar="SETTING=VALUES",
     help="window=1..50, positional_dim=10..300:10, initial_lr=0.01..0.1:log, initializer=identity,vanilla; can be "
-    "repeated  [the paper's: window, and positional_dim of the constrained model]",
+    "repeated  [as in the paper: window, and positional_dim for the constrained model]",
 )
 @click.option(
     "--objective",
     "objectives",
     multiple=True,
     metavar="NAME,...",
-    help="accuracy, similarity, validation_loss, seconds, or module:function of a model, with - in front if less is "
+    help="accuracy, similarity, validation_loss, seconds, or module:function of a model, preceded by - if lower is "
     "better; several give a Pareto front  [accuracy with --questions, similarity with --pairs]",
 )
-@click.option("--questions", multiple=True, type=_PATH, help="analogies; can be repeated")
-@click.option("--pairs", multiple=True, type=_PATH, help="pairs of words with their similarity; can be repeated")
+@click.option("--questions", multiple=True, type=PATH, help="word analogies; can be repeated")
+@click.option("--pairs", multiple=True, type=PATH, help="word pairs with their similarity; can be repeated")
 @click.option(
     "--restrict-vocab",
     type=click.IntRange(min=0),
     default=200_000,
     show_default=True,
-    help="analogies among this many most frequent words; 0: all",
+    help="analogies among this many most frequent words; 0: all words",
 )
-@click.option("--trials", type=click.IntRange(min=1), help="of the study, over all runs  [50, without --time]")
-@click.option("--time", "seconds", type=DURATION, help="stop after so much time, such as 90s, 10m or 1h30m")
-@click.option("--prune/--no-prune", default=True, show_default=True, help="give up early on trials that do badly")
-@click.option("--keep-best", is_flag=True, help="keep the best model too, in the study's folder")
-@click.option("--plots", is_flag=True, help="draw the study when it ends, in the folder's plots")
+@click.option(
+    "--trials", type=click.IntRange(min=1), help="number of trials of the study, over all runs  [50, without --time]"
+)
+@click.option("--time", "seconds", type=DURATION, help="stop after this time, for example 90s, 10m or 1h30m")
+@click.option("--prune/--no-prune", default=True, show_default=True, help="stop trials early that do worse than most")
+@click.option("--keep-best", is_flag=True, help="also save the best model, in the folder of the study")
+@click.option("--plots", is_flag=True, help="draw figures at the end, in the folder plots of the study")
 @_storage
 @_name
-@click.option("--overwrite", is_flag=True, help="begin a study that is there anew")
+@click.option("--overwrite", is_flag=True, help="remove an existing study and start again")
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@quiet_option
 @cluster_options("workers")
 @model_options
 @settings(*GROUPS)
@@ -77,10 +80,11 @@ def search(
     cluster: str | None,
     **values: Any,
 ) -> None:
-    """Search for the settings that suit CORPUS best, and write them for posvec train --config.
+    """Search for the best settings for CORPUS.
 
-    Trials are chosen by the Tree-structured Parzen Estimator, and the settings that are given as flags hold for all of
-    them. Ctrl-C stops, and the same command goes on; several processes may work on one study.
+    They are written to a file for posvec train --config. The Tree-structured Parzen Estimator chooses the trials;
+    settings given as flags are the same in all of them. Ctrl-C stops the search, and the same command continues it;
+    several processes can work on one study.
     """
     from posvec.tuning.results import BEST_FILE
     from posvec.tuning.study import PLOTS_FOLDER
@@ -90,7 +94,7 @@ def search(
     run = import_module("posvec.distributed" if cluster else "posvec.tuning").search
     options = {name: value for name, value in values.items() if name not in {*SETTINGS, *ALIASES, "workers"}}
     try:
-        with displayed(quiet) as (display, _):
+        with progress_display(quiet) as (display, _):
             result = run(
                 sources(corpus),
                 output=output,
@@ -116,12 +120,22 @@ def search(
 
 
 @click.command()
-@click.argument("study", type=_PATH)
+@click.argument("study", type=PATH)
 @_storage
 @_name
-@click.option("--plots", type=_PATH, metavar="FOLDER", help="draw history, importance and each setting's effect there")
 @click.option(
-    "--format", "ending", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True, help="of figures"
+    "--plots",
+    type=PATH,
+    metavar="FOLDER",
+    help="draw the history, the importance and the effect of each setting to this folder",
+)
+@click.option(
+    "--format",
+    "extension",
+    type=click.Choice(["png", "svg", "pdf"]),
+    default="png",
+    show_default=True,
+    help="format of the figures",
 )
 @result_options
 def study(
@@ -129,19 +143,22 @@ def study(
     storage: str | None,
     name: str | None,
     plots: Path | None,
-    ending: str,
+    extension: str,
     as_json: bool,
     output: Path | None,
     overwrite: bool,
 ) -> None:
-    """Show what a search has found: the best trials of STUDY; all of them in FILE.csv or FILE.json."""
+    """Show the best trials of the search in STUDY.
+
+    With --output, all trials are written to a file.
+    """
 
     def measure() -> Any:
         from posvec.tuning import load_study
 
         result = load_study(study, storage, name)
         if plots:
-            _draw(result, plots, ending)
+            _draw(result, plots, extension)
         return result
 
     show_result(measure, as_json, output, overwrite)
@@ -150,9 +167,9 @@ def study(
 COMMANDS = (search, study)
 
 
-def _draw(result: SearchResult, folder: Path, ending: str) -> None:
+def _draw(result: SearchResult, folder: Path, extension: str) -> None:
     from posvec import plots
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in plots.study(result).items():
-        plots.save(figure, folder / f"{name}.{ending}")
+        plots.save(figure, folder / f"{name}.{extension}")

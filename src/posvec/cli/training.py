@@ -1,4 +1,4 @@
-"""posvec train and posvec resume."""
+"""posvec train and posvec resume: train a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import DURATION, PLACE, model_argument, sources, trained_on_display
+from posvec.cli.arguments import DURATION, PATH, PATH_OR_URL, model_argument, quiet_option, sources
 from posvec.cli.flags import (
     cluster_options,
     configuration,
@@ -18,35 +18,42 @@ from posvec.cli.flags import (
     settings,
 )
 from posvec.cli.printing import print_report
+from posvec.cli.progress import training_display
 from posvec.config import GROUPS, SETTINGS
 
-# A corpus of fewer tokens than this starves the paper's settings, and posvec train says so.
+# With fewer words than this, posvec train recommends the preset small.
 SMALL_CORPUS = 10_000_000
-# Where a saved model says that training is not over, and the command that goes on.
+# The key that the config.json of an interrupted model has, and the command that resumes training.
 RESUMED = ("state", "posvec resume")
 
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=PLACE, help="folder to save the model in, or its s3://... address")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=PATH_OR_URL,
+    help="folder to save the model in, or a URL such as s3://bucket/model",
+)
 @model_options
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="use a vocabulary made by posvec vocab --output")
-@click.option("--start", type=click.Path(path_type=Path), help="train this model further; new words are added to it")
+@click.option("--vocabulary", type=PATH, help="use a vocabulary saved by posvec vocab --output")
+@click.option("--start", type=PATH, help="train this model further; its vocabulary grows by new words")
 @click.option(
     "--autotune",
     type=DURATION,
     metavar="TIME",
-    help="first search this long (such as 10m) for window, positional_dim and initial_lr, where not given; the "
-    "lowest validation loss wins",
+    help="first search for this time (for example 10m) for the window, positional_dim and initial_lr with the lowest "
+    "validation loss, except for those that are given",
 )
 @click.option(
     "--questions",
     multiple=True,
-    type=click.Path(path_type=Path),
-    help="with --autotune: the highest accuracy on these analogies wins, and epochs and sample are searched too",
+    type=PATH,
+    help="with --autotune: search for the highest accuracy on these analogies, also over epochs and sample",
 )
-@click.option("--overwrite", is_flag=True, help="replace a model that is already there")
-@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@click.option("--overwrite", is_flag=True, help="replace an existing model")
+@quiet_option
 @cluster_options()
 @settings(*GROUPS)
 def train(
@@ -64,23 +71,26 @@ def train(
     cluster: str | None,
     **values: Any,
 ) -> None:
-    """Train a model on CORPUS: files (plain, .gz, .bz2, .xz, .zst), folders, globs, - or the name of a dataset.
+    """Train a model on CORPUS.
 
-    One sentence per line; - is standard input; posvec data list shows the names, such as wikipedia:cs.
-    Press Ctrl-C to stop and save; posvec resume goes on.
+    CORPUS is files (plain, .gz, .bz2, .xz, .zst), folders, globs, - for standard input, or the name of a dataset,
+    for example wikipedia:cs; posvec data list shows the names. Each line is a sentence. Press Ctrl-C to stop and
+    save; posvec resume continues.
     """
     config, given = configuration(config_file, values)
     if start:
         refuse_model_and_preset("--start")
     shared = on_cluster(cluster, values)
     if autotune and cluster:
-        raise click.UsageError("--autotune trains on one machine; use posvec search --cluster, then train its best")
+        raise click.UsageError(
+            "--autotune runs on one machine; use posvec search --cluster, then train with its best settings"
+        )
     if autotune and (vocabulary or start):
         raise click.UsageError("--autotune trains a new model; leave out --vocabulary and --start")
     if questions and not autotune:
-        raise click.UsageError("--questions are what --autotune goes by; add it, such as --autotune 10m")
+        raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
-    with trained_on_display(quiet, output, RESUMED) as (display, console):
+    with training_display(quiet, output, RESUMED) as (display, console):
         if autotune:
             from posvec.tuning import autotune as run_search
 
@@ -101,18 +111,18 @@ def train(
 @model_argument
 @click.argument("corpus", nargs=-1)
 @click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
-@click.option("-q", "--quiet", is_flag=True, help="print nothing but errors")
+@quiet_option
 @cluster_options()
 def resume(
     model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool, cluster: str | None, **values: Any
 ) -> None:
-    """Go on with the interrupted training of MODEL.
+    """Resume the interrupted training of MODEL.
 
-    CORPUS is needed only if it is elsewhere now, or did not come from files.
+    CORPUS is only needed if it was moved, or did not come from files.
     """
     shared = on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
-    with trained_on_display(quiet, model, RESUMED) as (display, console):
+    with training_display(quiet, model, RESUMED) as (display, console):
         trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
     if not quiet:
         print_report(console, trained, model)
