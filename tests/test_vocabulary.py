@@ -89,7 +89,7 @@ def test_a_corpus_without_a_frequent_word_is_refused_with_the_figures() -> None:
         CorpusError, match=r"occurs 5 times: it has 4 words, 3 of them distinct, .* 2 times; lower min_count"
     ):
         Vocabulary.count(open_corpus(iter(["a b", "a c"])), VocabularyConfig(min_count=5))
-    with pytest.raises(CorpusError, match="no word in"):
+    with pytest.raises(CorpusError, match="no words in"):
         Vocabulary.count(open_corpus(iter(["...", "!"])))
 
 
@@ -164,7 +164,7 @@ def test_a_saved_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
         (b"b\t5\n", b"b\t5", "should have 2 words"),
         (b"b\t5", b"b\tmany", "damaged"),
         (b"b\t5", b"b", "damaged"),
-        (b"b\t5", b"a\t5", "doubled"),
+        (b"b\t5", b"a\t5", "repeated"),
         (b"b\t5", b"b\t7", "not ordered"),
         (b"b\t5", b"\xff\t5", "not UTF-8"),
         (b'"version": 1', b'"version": 2', "newer posvec"),

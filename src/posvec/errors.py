@@ -1,31 +1,41 @@
-"""What posvec raises. Each message is one sentence that names the thing and the remedy."""
+"""The exceptions of posvec. Each message is one sentence that names the problem and the remedy."""
 
 
 class PosvecError(Exception):
-    """Any failure that a user can mend; the command line prints its message and exits with 1."""
+    """A failure that the user can fix; the command line prints its message and exits with 1.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.load("no-such-model")
+    ... except posvec.PosvecError as error:
+    ...     print(error)
+    there is no ...
+    """
 
 
 class ConfigError(PosvecError, ValueError):
-    """A setting, or a pair of them, that cannot be."""
+    """An invalid setting or combination of settings."""
 
 
 class CorpusError(PosvecError, ValueError):
-    """Text that is missing, unreadable, empty or not what was expected."""
+    """Text that is missing, unreadable, empty or of an unexpected kind."""
 
 
 class ModelError(PosvecError, ValueError):
-    """A saved model, vocabulary or checkpoint that is missing, damaged, foreign or too new."""
+    """A model, vocabulary or checkpoint that is missing, damaged, of another program or too new, or cannot be saved."""
 
 
 class UnknownWordError(PosvecError, KeyError):
-    """A word without a vector; also a KeyError, as looking up a word in a dictionary gives."""
+    """A word without a vector; also a KeyError, like the lookup of a missing key in a dictionary."""
 
-    __str__ = Exception.__str__  # KeyError's would put the sentence in quotes
+    __str__ = Exception.__str__  # KeyError.__str__ would put the sentence in quotes
 
 
 class TrainingError(PosvecError, ArithmeticError):
-    """Training that cannot go on: values overflowed."""
+    """Training that cannot continue because values overflowed."""
 
 
 class DownloadError(PosvecError):
-    """Data that cannot be fetched, or that is not what was announced."""
+    """Data that cannot be downloaded, or whose size or checksum is not the expected one."""

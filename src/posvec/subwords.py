@@ -1,4 +1,4 @@
-"""Words → character n-grams → rows of the input table, with fastText's hash bit for bit."""
+"""Subwords: the character n-grams of words, hashed to buckets exactly as in fastText, and their rows of the table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,24 @@ from posvec.vocabulary import Vocabulary
 
 
 def subwords(word: str, config: SubwordConfig) -> list[str]:
-    """G_w without the word itself: the n-grams of ``<word>``, min_n to max_n characters long, in fastText's order."""
+    """Return the n-grams of ``<word>``, min_n to max_n characters long, in fastText's order (the paper's G_w less w).
+
+    Examples
+    --------
+    >>> subwords("cat", SubwordConfig(min_n=3, max_n=4))
+    ['<ca', '<cat', 'cat', 'cat>', 'at>']
+    """
     return _kernel.ngrams(word, config.min_n, config.max_n) if config.subwords else []
 
 
 def subword_buckets(word: str, config: SubwordConfig) -> NDArray[np.uint32]:
-    """The bucket of each of the word's n-grams."""
+    """Return the bucket of each n-gram of a word.
+
+    Examples
+    --------
+    >>> subword_buckets("cat", SubwordConfig(min_n=3, max_n=3, buckets=100)).tolist()
+    [47, 31, 6]
+    """
     if not config.subwords:
         return np.empty(0, np.uint32)
     return _kernel.ngram_buckets(word, config.min_n, config.max_n, config.buckets)
@@ -28,54 +40,63 @@ def subword_buckets(word: str, config: SubwordConfig) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class SubwordRows:
-    """Which rows of the input table make up each word: compressed sparse rows.
+    """Which rows of the input table each word is the mean of, as compressed sparse rows.
 
-    The table has V rows for words, then one for each bucket that some word of the vocabulary uses; others would never
-    be trained and have no row. (A model of fastText has a row for every bucket.)
+    The table has V rows for words, then one for each bucket that a word of the vocabulary uses; other buckets would
+    never be trained and have no row. (A model of fastText has a row for every bucket.)
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary.from_counts({"cat": 7, "cats": 6})
+    >>> rows = build_rows(vocabulary, SubwordConfig(min_n=3, max_n=3))
+    >>> rows.rows[rows.row_begin[0] : rows.row_begin[1]].tolist()
+    [0, 3, 2, 4]
+    >>> rows.rows_of("cat").tolist()
+    [3, 2, 4]
     """
 
     words: list[str]
     bucket_ids: NDArray[np.uint32]
-    """(B',) row V + i belongs to this bucket."""
+    """(B',) the bucket of row V + i of the table."""
     config: SubwordConfig
     built: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
-    """``row_begin`` and ``rows`` where they are known; else they are made when first asked for: a saved model opens,
-    and answers for single words, without them."""
+    """``row_begin`` and ``rows`` if they are known; else they are computed on first use. Opening a saved model and
+    looking up single words does not need them."""
     pruned: bool = False
-    """Whether n-grams of words may have no row, as those of the buckets that a compressed model left out."""
+    """Whether n-grams of words may have no row, because a compressed model removed their buckets."""
 
     @property
     def row_begin(self) -> NDArray[np.uint64]:
-        """(V + 1,) where the rows of each word begin in ``rows``."""
+        """(V + 1,) the offset in ``rows`` at which the rows of each word begin."""
         return self._sparse[0]
 
     @property
     def rows(self) -> NDArray[np.uint32]:
-        """Of each word: its own row, which is its id, then one per n-gram; equal buckets repeat, as in fastText."""
+        """The rows of all words: a word's own row, which is its id, then one per n-gram; repeated buckets repeat."""
         return self._sparse[1]
 
     @property
     def table_rows(self) -> int:
-        """V + B', the rows of the input table."""
+        """The number of rows of the input table, V + B'."""
         return len(self.words) + len(self.bucket_ids)
 
     def rows_of(self, word: str) -> NDArray[np.uint32]:
-        """The rows of the n-grams of any word, as far as they exist: what an out-of-vocabulary word is made of."""
+        """Return the rows of those n-grams of a word that have one: an out-of-vocabulary word is the mean of them."""
         rows = self.rows_of_ngrams(word)
         return rows[rows >= 0].astype(np.uint32)
 
     def rows_of_ngrams(self, word: str) -> NDArray[np.int64]:
-        """The row of each n-gram of any word, in the order of :func:`subwords`; -1 for those that have none."""
+        """Return the row of each n-gram of a word, in the order of :func:`subwords`; -1 for those without one."""
         buckets = subword_buckets(word, self.config)
         order, ordered = self._by_bucket
         if not len(ordered):
             return np.full(len(buckets), -1, np.int64)
-        places = np.searchsorted(ordered, buckets)
-        places[places == len(ordered)] = 0
-        return np.where(ordered[places] == buckets, order[places] + len(self.words), -1)
+        found = np.searchsorted(ordered, buckets)
+        found[found == len(ordered)] = 0
+        return np.where(ordered[found] == buckets, order[found] + len(self.words), -1)
 
     def rows_of_known(self, word: int) -> NDArray[np.uint32]:
-        """The rows of a word of the vocabulary, as in ``rows``, which need not be made for it."""
+        """Return the rows of a word of the vocabulary by its id, as in ``rows``, without computing all of these."""
         return np.insert(self.rows_of(self.words[word]), 0, word)
 
     @cached_property
@@ -104,10 +125,24 @@ class SubwordRows:
 def build_rows(
     vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32] | None = None
 ) -> SubwordRows:
-    """The rows of every word of the vocabulary.
+    """Assign rows of a new input table to the words of a vocabulary and their n-grams.
 
-    Buckets lie by descending expected use (counts times keep probabilities of the words that have them) and then by
-    number, so that busy rows are neighbours. ``bucket_ids`` of an earlier model come first, as they were.
+    Buckets are ordered by descending expected use (counts times keep probabilities of the words that have them) and
+    then by number, so that frequently used rows are adjacent in memory.
+
+    Parameters
+    ----------
+    vocabulary
+        The words.
+    config
+        The lengths of n-grams and the number of buckets.
+    bucket_ids
+        The buckets of an earlier model, which keep their rows.
+
+    Returns
+    -------
+    SubwordRows
+        The rows of every word.
     """
     if not config.subwords:
         ids = np.arange(len(vocabulary) + 1)
@@ -122,9 +157,23 @@ def build_rows(
 def saved_rows(
     vocabulary: Vocabulary, config: SubwordConfig, bucket_ids: NDArray[np.uint32], pruned: bool = False
 ) -> SubwordRows:
-    """The rows of a model that has a row for each n-gram of its vocabulary already, in the order of ``bucket_ids``.
+    """Return the rows of a saved model.
 
-    A ``pruned`` one has none for some of them, and its words are made of the others.
+    Parameters
+    ----------
+    vocabulary
+        The words of the model.
+    config
+        The lengths of n-grams and the number of buckets.
+    bucket_ids
+        The buckets that have rows, in the order of the rows.
+    pruned
+        Whether n-grams of the vocabulary may have no row; words are then the mean of the rows that exist.
+
+    Returns
+    -------
+    SubwordRows
+        The rows of every word.
     """
     if not config.subwords:
         return build_rows(vocabulary, config)

@@ -1,4 +1,4 @@
-"""Words and their counts → ids, cut-offs, keep probabilities and negative-sampling weights."""
+"""The vocabulary: words with their counts, ids, subsampling probabilities and negative-sampling weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,16 @@ _VERSION = 1
 
 
 class Vocabulary:
-    """The words that get a vector, by descending count and then alphabetically; a word's place is its id."""
+    """The words that have vectors, by descending count and then alphabetically; the index of a word is its id.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary.from_counts({"the": 9, "dog": 5, "cat": 5, "emu": 1})
+    >>> vocabulary.words, vocabulary.counts.tolist()
+    (['the', 'cat', 'dog'], [9, 5, 5])
+    >>> vocabulary.index["dog"], "emu" in vocabulary, len(vocabulary)
+    (2, False, 3)
+    """
 
     def __init__(
         self, words: list[str], counts: NDArray[np.int64], total_words: int, config: VocabularyConfig | None = None
@@ -36,7 +45,7 @@ class Vocabulary:
         self.words = words
         self.counts = counts
         self.total_words = total_words
-        """Tokens of the corpus, those of dropped words too."""
+        """The tokens of the corpus, including those of words that were too rare to keep."""
         self.config = config or VocabularyConfig()
 
     @staticmethod
@@ -47,7 +56,34 @@ class Vocabulary:
         progress: ProgressCallback | None = None,
         cache: Path | None = None,
     ) -> Vocabulary:
-        """Count the words of a corpus, or take them from the cache if that was done before."""
+        """Count the words of a corpus, or open the cached counts if that was done before.
+
+        Parameters
+        ----------
+        corpus
+            The text.
+        config
+            Which words to keep; by default, the defaults of the settings.
+        threads
+            How many threads to use; 0 is one per core.
+        progress
+            Called with the fraction that is done.
+        cache
+            The folder of the cache; by default :func:`posvec.corpus.cache.cache_folder`.
+
+        Raises
+        ------
+        CorpusError
+            If no word occurs often enough, or the text changed meanwhile.
+
+        Examples
+        --------
+        >>> from posvec.corpus.sources import open_corpus
+        >>> with open_corpus("corpus.txt") as corpus:
+        ...     vocabulary = Vocabulary.count(corpus)
+        >>> vocabulary.words[:2], vocabulary.total_words
+        (['the', 'near'], 16000)
+        """
         config = config or VocabularyConfig()
         key = digest_of(
             _VERSION,
@@ -67,7 +103,7 @@ class Vocabulary:
                 return vocabulary
         vocabulary = _count(corpus, config, threads, progress)
         corpus.check_unchanged()
-        # Counting again is cheap: a cache that cannot be written is no reason to stop here.
+        # A cache that cannot be written is not an error here: counting again is cheap.
         with suppress(CorpusError, ModelError), new_entry(path) as temporary:
             vocabulary.save(temporary / "vocabulary.txt")
             publish(temporary, path, {"name": f"vocabulary of {corpus.name}"})
@@ -75,13 +111,31 @@ class Vocabulary:
 
     @staticmethod
     def from_counts(counts: Mapping[str, int], config: VocabularyConfig | None = None) -> Vocabulary:
-        """The vocabulary of words that were counted elsewhere, under the same cut-offs."""
+        """Create a vocabulary from counts, with the same limits as if the words had been counted here.
+
+        Parameters
+        ----------
+        counts
+            How often each word occurs.
+        config
+            Which words to keep; by default, the defaults of the settings, which drop words of fewer than 5 tokens.
+
+        Raises
+        ------
+        CorpusError
+            If no word occurs often enough.
+
+        Examples
+        --------
+        >>> Vocabulary.from_counts({"the": 9, "cat": 2}, VocabularyConfig(min_count=2))
+        <Vocabulary of 2 words>
+        """
         config = config or VocabularyConfig()
         try:
             "".join(counts).encode()
         except (TypeError, UnicodeEncodeError) as error:
-            raise CorpusError(f"the counts given have a word that is not text: {error}; remove it") from error
-        return _chosen(dict(counts), sum(counts.values()), config)
+            raise CorpusError(f"the counts contain a word that is not text: {error}; remove it") from error
+        return _from_counts(dict(counts), sum(counts.values()), config)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -90,7 +144,7 @@ class Vocabulary:
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the words and their order, which is what ids depend on."""
+        """Identifies the words and their order, which determine the ids."""
         return digest_of(*self.words)
 
     def __len__(self) -> int:
@@ -103,9 +157,16 @@ class Vocabulary:
         return f"<Vocabulary of {len(self):,} words>"
 
     def keep_probabilities(self) -> NDArray[np.float32]:
-        """How often a token of each word survives subsampling, (V,).
+        """Return the probability that subsampling keeps a token of each word, (V,).
 
-        f is a word's share of the tokens of all *kept* words, as in word2vec; dropped words do not count.
+        The frequency of a word is relative to the tokens of the words in the vocabulary, as in word2vec, not to all
+        tokens of the corpus.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary.from_counts({"the": 90, "cat": 10}, VocabularyConfig(sample=0.05))
+        >>> vocabulary.keep_probabilities().round(2).tolist()
+        [0.28999999165534973, 1.0]
         """
         r = self.config.sample
         if r == 0:
@@ -115,36 +176,76 @@ class Vocabulary:
         return np.minimum(keep, 1).astype(np.float32)
 
     def negative_weights(self) -> NDArray[np.float64]:
-        """The probability of each word to be drawn as a negative example, (V,): count ** exponent, normalized."""
-        # Relative to the largest count, so that no exponent overflows.
+        """Return the probability that a negative example is each word, (V,): count ** exponent, normalized.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary.from_counts({"the": 9, "cat": 9, "dog": 9})
+        >>> vocabulary.negative_weights().round(2).tolist()
+        [0.33, 0.33, 0.33]
+        """
+        # Relative to the largest count, so that the power cannot overflow.
         weights: NDArray[np.float64] = (self.counts / self.counts.max()) ** self.config.negative_exponent
         weights /= weights.sum()
         return weights
 
     def alias_table(self) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-        """``negative_weights`` for drawing in constant time.
+        """Return the alias table of ``negative_weights``, from which negatives are drawn in constant time.
 
         Draw i uniformly from 0..V-1 and u from [0, 1): the negative is i if u < probability[i], else alias[i].
+
+        Returns
+        -------
+        probability : ndarray
+            (V,)
+        alias : ndarray
+            (V,)
+
+        Examples
+        --------
+        >>> probability, alias = Vocabulary.from_counts({"the": 9, "cat": 9}).alias_table()
+        >>> probability.tolist()
+        [1.0, 1.0]
         """
         return _kernel.alias_table(self.negative_weights())
 
     def merge(self, other: Vocabulary) -> Vocabulary:
-        """All words of both with their counts added, in order again; ids change. No word of either is cut off."""
+        """Return a vocabulary of the words of both, with their counts added; ids change, and no word is dropped.
+
+        Examples
+        --------
+        >>> one, other = Vocabulary.from_counts({"cat": 7, "dog": 6}), Vocabulary.from_counts({"dog": 5})
+        >>> merged = one.merge(other)
+        >>> merged.words, merged.counts.tolist()
+        (['dog', 'cat'], [11, 7])
+        """
         counts = dict(zip(self.words, self.counts.tolist(), strict=True))
         for word, count in zip(other.words, other.counts.tolist(), strict=True):
             counts[word] = counts.get(word, 0) + count
         everything = dataclasses.replace(self.config, min_count=1, max_words=None)
-        merged = _chosen(counts, self.total_words + other.total_words, everything)
+        merged = _from_counts(counts, self.total_words + other.total_words, everything)
         merged.config = self.config
         return merged
 
     def save(self, path: str | Path) -> None:
-        """Write a text file: a header in JSON, then a word, a tab and its count in each line."""
+        """Write a text file: a header in JSON, then a line for each word with a tab and its count.
+
+        Raises
+        ------
+        ModelError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> Vocabulary.from_counts({"cat": 7, "dog": 6}).save("vocabulary.txt")
+        >>> Vocabulary.load("vocabulary.txt").words
+        ['cat', 'dog']
+        """
         with replacing(path) as stream:
             self.dump(stream)
 
     def dump(self, stream: IO[bytes]) -> None:
-        """Write the same to an open file."""
+        """Write the content of :meth:`save` to an open binary file."""
         header = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -158,7 +259,13 @@ class Vocabulary:
 
     @staticmethod
     def load(path: str | Path) -> Vocabulary:
-        """Read what ``save`` wrote."""
+        """Read a file that :meth:`save` wrote.
+
+        Raises
+        ------
+        ModelError
+            If the file is missing, unreadable or damaged.
+        """
         try:
             text = Path(path).read_bytes().decode("utf-8")
         except FileNotFoundError as error:
@@ -172,7 +279,7 @@ class Vocabulary:
         if not lines or lines.pop() != "" or len(lines) != header["words"]:
             raise ModelError(f"{path} is damaged: it should have {header['words']:,} words; make it again")
         try:
-            # All lines at once: opening a model waits for this.
+            # All lines at once, for speed: opening a model waits for this.
             fields = "\t".join(lines).split("\t") if lines else []
             if any(line.count("\t") != 1 for line in lines):
                 raise ValueError("a line is not a word, a tab and a count")
@@ -183,15 +290,15 @@ class Vocabulary:
         except (ValueError, OverflowError, TypeError, KeyError) as error:
             raise ModelError(f"{path} is damaged ({error}); make it again") from error
         if not words or counts.sum(dtype=np.float64) >= 2**63:
-            raise ModelError(f"{path} is damaged: it has no words, or more than can be counted; make it again")
+            raise ModelError(f"{path} is damaged: it has no words, or counts that are too large; make it again")
         if len(set(words)) != len(words) or not (counts > 0).all() or (counts[1:] > counts[:-1]).any():
-            raise ModelError(f"{path} is damaged: words are doubled or not ordered by count; make it again")
+            raise ModelError(f"{path} is damaged: words are repeated or not ordered by count; make it again")
         return Vocabulary(words, counts, total, config)
 
 
 def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: ProgressCallback | None) -> Vocabulary:
     tokenizer = get_tokenizer(corpus.tokenizer)
-    # Each thread counts for itself; a counter waits here while nobody uses it.
+    # Each thread counts into a counter of its own, taken from this queue of unused counters.
     counters = [_kernel.WordCounter(tokenizer) for _ in range(thread_count(threads))]
     idle: SimpleQueue[_kernel.WordCounter] = SimpleQueue()
     for counter in counters:
@@ -216,7 +323,7 @@ def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: Pro
     return Vocabulary(words, counts, total.tokens, config)
 
 
-def _chosen(counts: dict[str, int], total_words: int, config: VocabularyConfig) -> Vocabulary:
+def _from_counts(counts: dict[str, int], total_words: int, config: VocabularyConfig) -> Vocabulary:
     kept = sorted((-count, word) for word, count in counts.items() if count >= config.min_count)[: config.max_words]
     if not kept:
         raise no_words_error("the counts given", len(counts), total_words, max(counts.values(), default=0), config)
@@ -224,9 +331,9 @@ def _chosen(counts: dict[str, int], total_words: int, config: VocabularyConfig) 
 
 
 def no_words_error(name: str, distinct: int, tokens: int, highest: int, config: VocabularyConfig) -> CorpusError:
-    """What to say where no word occurs often enough."""
+    """Return the error for a text in which no word occurs often enough."""
     if not tokens:
-        return CorpusError(f"there is no word in {name}; give a text that has words")
+        return CorpusError(f"there are no words in {name}; give a text that has words")
     return CorpusError(
         f"no word of {name} occurs {config.min_count:,} times: it has {tokens:,} words, {distinct:,} of them distinct, "
         f"and the most frequent occurs {highest:,} times; lower min_count or give more text"

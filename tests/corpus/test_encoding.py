@@ -75,7 +75,7 @@ def test_the_order_of_lines_does_not_depend_on_threads(tmp_path: Path, monkeypat
 
 
 def test_a_line_of_too_many_words_becomes_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "_LONGEST_LINE", 3)
+    monkeypatch.setattr(encoding, "_MAX_LINE_TOKENS", 3)
     (tmp_path / "text").write_text("a b a\n" + "a b " * 4 + "\nb\n" + "b " * 6)
     encoded = encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9, "b": 8}))
     assert as_lists(encoded) == [[0, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1], [1], [1, 1, 1], [1, 1, 1]]
@@ -171,7 +171,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(tmp_path: Path, cach
 
 
 def test_a_text_without_words_is_refused() -> None:
-    with pytest.raises(CorpusError, match="no word in"):
+    with pytest.raises(CorpusError, match="no words in"):
         encode(open_corpus(iter(["...", "!"])), Vocabulary.from_counts({"a": 9}))
 
 

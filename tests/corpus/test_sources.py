@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from posvec.config import TextConfig
-from posvec.corpus import sources as corpus
-from posvec.corpus.sources import Corpus, Source, open_corpus, whole_lines
+from posvec.corpus import lines as corpus_lines
+from posvec.corpus.lines import text_blocks, whole_lines
+from posvec.corpus.sources import Corpus, Source, open_corpus
 from posvec.errors import CorpusError
 from posvec.system import files
 from posvec.system.files import read_blocks
@@ -185,7 +186,7 @@ def test_a_tokenizer_that_returns_a_string_or_a_line_feed_is_refused() -> None:
 
 
 def test_a_tokenizer_that_is_no_function_is_refused() -> None:
-    with pytest.raises(CorpusError, match="tokenizer is a function"):
+    with pytest.raises(CorpusError, match="tokenizer must be a function"):
         open_corpus(iter(["a"]), tokenizer="word")  # type: ignore[arg-type]
     with pytest.raises(CorpusError, match="lists of tokens already"):
         open_corpus([["a"]], tokenizer=str.split)
@@ -277,11 +278,11 @@ def test_pieces_for_other_processes_hold_a_very_long_line_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(files, "BLOCK", 16)
-    monkeypatch.setattr(corpus, "_LONGEST_LINE", 16)
+    monkeypatch.setattr(corpus_lines, "_MAX_LINE_BYTES", 16)
     path = tmp_path / "file"
     path.write_bytes(b"one\n" + b"two three " * 50 + b"\nfour\n" + b"five " * 30)
     opened = open_corpus(path)
-    blocks = [block for piece in opened.pieces(size) for block in corpus.text_blocks(piece, "strict")]
+    blocks = [block for piece in opened.pieces(size) for block in text_blocks(piece, "strict")]
     assert b"".join(blocks) == path.read_bytes() == b"".join(opened.blocks())
     assert max(map(len, blocks)) <= 32
     assert b"".join(blocks).split() == [word for block in blocks for word in block.split()]

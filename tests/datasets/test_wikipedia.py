@@ -145,7 +145,7 @@ def test_missing_or_invalid_parts_are_reported_in_one_sentence(tmp_path: Path) -
     parts = make_parts(tmp_path, [article(f"text {number}") for number in range(3000)])
     with pytest.raises(CorpusError, match="it ends too early; fetch it again"):
         list(section_paragraphs(parts[:3]))
-    with pytest.raises(CorpusError, match="is damaged or not what its ending says"):
+    with pytest.raises(CorpusError, match="is damaged or its extension is wrong"):
         list(section_paragraphs(parts[1:]))
     for wrong in ({"title": "T"}, ["a"], {"section_texts": 3}, {"section_texts": [3]}):
         with pytest.raises(CorpusError, match="line 2 is not an article in JSON with section_texts"):

@@ -119,7 +119,7 @@ def test_a_line_that_is_not_utf_8_is_named_by_its_number_in_the_file(cluster, tm
         distributed.train(path, **SMALL)
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"\n \n", "no word in"), (b"a b c", "occurs 5 times: it has 3 words")])
+@pytest.mark.parametrize(("content", "said"), [(b"\n \n", "no words in"), (b"a b c", "occurs 5 times: it has 3 words")])
 def test_a_corpus_without_words_is_refused_as_on_one_machine(cluster, tmp_path, content, said):
     path = tmp_path / "few.txt"
     path.write_bytes(content)

@@ -109,7 +109,7 @@ def test_a_compressed_file_that_is_damaged_is_refused(name, tmp_path):
     content = path.read_bytes()
     for damaged in (content[:-4], content[:40], content[:60] + b"\0\0\0\0" + content[64:], b"plain"):
         path.write_bytes(damaged)
-        with pytest.raises(PosvecError, match=r"is damaged or not"):
+        with pytest.raises(PosvecError, match=r"is damaged or its extension is wrong"):
             load_model_or_vectors(path, name)
 
 

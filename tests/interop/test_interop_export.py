@@ -81,7 +81,7 @@ def test_a_folder_is_overwritten_only_on_request_and_if_nothing_else_is_in_it(tm
         (path / "file").write_text("new")
     assert (folder / "file").read_text() == "new"
     with (
-        pytest.raises(ModelError, match="has other things in it, such as file, so it is not overwritten"),
+        pytest.raises(ModelError, match="has other files in it, for example file, so it is not overwritten"),
         replacing_folder(folder, overwrite=True) as path,
     ):
         (path / "other").write_text("newer")

@@ -260,7 +260,7 @@ print(json.dumps([
     for message in (missing, revision, spaces):
         assert "no such model on the hub that you may use; check the spelling and the revision" in message
     assert missing.startswith("there is no folder me/none, and")
-    assert "is not a posvec model: its config.json is another program's" in foreign
+    assert "is not a posvec model: its config.json belongs to another program" in foreign
     assert rights.startswith("the hub does not answer for me/words (")
     assert "403" in rights
     assert list(hub.repositories) == ["me/other"]

@@ -118,13 +118,13 @@ def test_export_uses_the_tokenizer_of_the_model_and_overwrites_only_its_own_file
     assert after != before
     (tmp_path / "static" / "notes.txt").write_text("mine")
     ended = posvec_command(*arguments, "--overwrite")
-    assert (ended.code, "has other things in it, such as notes.txt" in ended.err) == (1, True)
+    assert (ended.code, "has other files in it, for example notes.txt" in ended.err) == (1, True)
     assert (tmp_path / "static" / "model.safetensors").stat().st_ino == after
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "static"]  # no temporary files remain
 
 
 def test_an_existing_file_is_not_overwritten(model, tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ModelError, match="is a file, and a folder is to be written"):
+    with pytest.raises(ModelError, match="is a file, but the output is a folder"):
         save_static_embedding(model.vectors, tmp_path / "file", overwrite=True)
     assert (tmp_path / "file").read_text() == "mine"

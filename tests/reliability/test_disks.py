@@ -153,7 +153,7 @@ def test_a_full_disk(give: Callable[[str], Ended], disk: Disk, name: str, pages_
 def test_a_disk_that_is_read_only(give: Callable[[str], Ended], disk: Disk, name: str) -> None:
     before = disk.contents()
     disk.remount("ro")
-    check_refused(give(name), disk, "make it writable or choose another place")
+    check_refused(give(name), disk, "make it writable or choose another path")
     disk.remount("rw")
     assert disk.contents() == before
 

@@ -111,7 +111,7 @@ def test_a_link_out_of_the_folder_is_refused(saved: Path, name: str) -> None:
     file = files.get(name, saved / name)
     file.rename(saved.parent / "outside")
     file.symlink_to(saved.parent / "outside")
-    with pytest.raises(ModelError, match="link to elsewhere"):
+    with pytest.raises(ModelError, match="link to another folder"):
         Model.load(saved)
 
 
@@ -317,18 +317,18 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1000)
 
 
 @pytest.mark.parametrize("ending", COMPRESSORS)
-def test_what_is_kept_in_memory_is_refused_where_it_grows_beyond_all_measure(
+def test_files_that_are_kept_in_memory_are_refused_beyond_the_decompression_limit(
     bombs: dict[str, Path], ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_MOST_GROWN", 10_000_000)
-    monkeypatch.setattr(files, "_GROWTH", 5)
+    monkeypatch.setattr(files, "_MAX_EXPANDED", 10_000_000)
+    monkeypatch.setattr(files, "_MAX_EXPANSION", 5)
     for read in (
         read_file,
         read_pairs,
         lambda path: load_model_or_vectors(path, "glove"),
         lambda path: load_model_or_vectors(path, "word2vec-bin"),
     ):
-        with pytest.raises(CorpusError, match="compressed beyond all measure"):
+        with pytest.raises(CorpusError, match="exceeds the decompression limit"):
             read(bombs[ending])
 
 

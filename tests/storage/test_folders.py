@@ -19,16 +19,10 @@ import numpy as np
 import pytest
 
 from posvec.errors import ModelError
-from posvec.storage import folders as storage
-from posvec.storage.folders import (
-    FORMAT_VERSION,
-    check_output,
-    dump_tensors,
-    load_folder,
-    locked_folder,
-    read_tensors,
-    save_folder,
-)
+from posvec.storage import folders
+from posvec.storage.folders import FORMAT_VERSION, check_output, load_folder, save_folder
+from posvec.storage.locks import locked_folder
+from posvec.storage.safetensors import dump_tensors, read_tensors
 from posvec.system import atomic
 
 
@@ -260,7 +254,7 @@ def test_a_full_disk_leaves_the_old_model_and_names_the_cause(tmp_path: Path) ->
             with pytest.raises(ModelError) as caught:
                 save(tmp_path / name, 2.0, overwrite=True, size=1_000_000)
             assert str(caught.value).startswith(f"cannot write {tmp_path}/{name}/model-")
-            assert "File too large; free some space or choose another place" in str(caught.value)
+            assert "File too large; free some space or choose another path" in str(caught.value)
 
     assert in_another_process(save_on_a_full_disk) == 0
     assert contents(tmp_path / "model") == before
@@ -272,7 +266,7 @@ def save_and_crash(path: Path, moment: int) -> int:
     moments = itertools.count(1)
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename not in (storage.__file__, atomic.__file__):
+        if frame.f_code.co_filename not in (folders.__file__, atomic.__file__):
             return None
         counts = event == "line" and frame.f_code.co_name in ("save_folder", "replacing", "write", "_remove_unlisted")
         if counts and next(moments) == moment:
@@ -318,7 +312,7 @@ def test_a_crash_in_the_first_save_does_not_stand_in_the_way_of_the_next(tmp_pat
         path = tmp_path / str(moment)
         if save_and_crash(path, moment) == 0 or (path / "config.json").exists():
             break
-        with pytest.raises(ModelError, match=r"not a posvec model: no config\.json|no model at"):
+        with pytest.raises(ModelError, match=r"not a posvec model: it has no config\.json|no model at"):
             load_folder(path)
         save(path)
         assert load(path) == 1.0
@@ -358,7 +352,7 @@ def test_a_claim_that_nothing_came_of_leaves_no_folder(tmp_path: Path) -> None:
 def test_a_path_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     for path, message in (
-        (tmp_path, r"is not a posvec model: no config\.json in it"),
+        (tmp_path, r"is not a posvec model: it has no config\.json"),
         (tmp_path / "file", "is not a posvec model: it is a file"),
         (tmp_path / "missing", "there is no model at"),
     ):
@@ -371,8 +365,8 @@ def test_a_path_without_a_model_is_refused(tmp_path: Path) -> None:
     [
         ("", "config.json is missing or damaged: it is not valid JSON"),
         ("[" * 100_000, "config.json is missing or damaged: it is not valid JSON"),
-        ("[]", "is not a posvec model: its config.json is another program's"),
-        ('{"architectures": ["BertModel"]}', "is not a posvec model: its config.json is another program's"),
+        ("[]", "is not a posvec model: its config.json belongs to another program"),
+        ('{"architectures": ["BertModel"]}', "is not a posvec model: its config.json belongs to another program"),
         ('{"format": "posvec"}', "it lacks a version or a list of files"),
         ('{"format": "posvec", "format_version": 1, "files": []}', "it lacks a version or a list of files"),
         ('{"format": "posvec", "format_version": 1, "files": {"a": 1}}', "its file 'a' is not in this folder"),

@@ -25,7 +25,7 @@ def memory():
 
 
 @pytest.fixture
-def elsewhere(memory, lines) -> str:
+def remote_corpus(memory, lines) -> str:
     half = len(lines) // 2
     memory.pipe("/texts/one.txt", "\n".join(lines[:half]).encode())
     memory.pipe("/texts/two.txt.gz", gzip.compress("\n".join(lines[half:]).encode()))
@@ -37,40 +37,40 @@ def elsewhere(memory, lines) -> str:
     ("name", "expected"),
     [("s3://bucket/x", True), ("file:///tmp", True), ("wikipedia:cs", False), ("a/b", False), ("C:/x", False)],
 )
-def test_addresses_are_told_from_paths_and_names(name, expected):
+def test_urls_are_told_apart_from_paths_and_names(name, expected):
     assert is_remote(name) is expected
 
 
-def test_the_lines_of_a_folder_elsewhere_are_those_of_its_files(elsewhere, lines):
-    with open_corpus(elsewhere) as corpus:
+def test_the_lines_of_a_remote_folder_are_those_of_its_files(remote_corpus, lines):
+    with open_corpus(remote_corpus) as corpus:
         assert list(corpus.lines()) == lines
         assert corpus.paths == ["memory:///texts/one.txt", "memory:///texts/two.txt.gz"]
 
 
-def test_a_pattern_elsewhere_names_files(elsewhere, lines):
+def test_a_remote_pattern_names_files(remote_corpus, lines):
     with open_corpus("memory://texts/*.txt") as corpus:
         assert list(corpus.lines()) == lines[: len(lines) // 2]
 
 
-def test_a_file_elsewhere_that_changes_is_another_corpus(elsewhere, memory):
-    before = open_corpus(elsewhere)
+def test_a_remote_file_that_changes_is_another_corpus(remote_corpus, memory):
+    before = open_corpus(remote_corpus)
     memory.pipe("/texts/one.txt", b"other words\n")
-    assert open_corpus(elsewhere).digest != before.digest
+    assert open_corpus(remote_corpus).digest != before.digest
     with pytest.raises(PosvecError, match="was changed"):
         before.check_unchanged()
 
 
-def test_a_model_elsewhere_is_saved_replaced_and_loaded(elsewhere, memory, small):
-    model = posvec.train(elsewhere, "subword", **small, output="memory://models/one")
+def test_a_remote_model_is_saved_replaced_and_loaded(remote_corpus, memory, small):
+    model = posvec.train(remote_corpus, "subword", **small, output="memory://models/one")
     assert (Model.load("memory://models/one").input_vectors == model.input_vectors).all()
     with pytest.raises(PosvecError, match="already holds a model"):
         check_output("memory://models/one")
-    other = posvec.train(elsewhere, "general", **small, output="memory://models/one", overwrite=True)
+    other = posvec.train(remote_corpus, "general", **small, output="memory://models/one", overwrite=True)
     assert (Model.load("memory://models/one", verify=True).input_vectors == other.input_vectors).all()
     assert len(memory.ls("/models/one")) == 3, "files of the first model are gone"
 
 
-def test_training_elsewhere_is_resumed(elsewhere, small):
+def test_training_on_a_remote_corpus_is_resumed(remote_corpus, small):
     class Interrupt:
         def on_chunk(self, progress):
             if progress.fraction > 0.4:
@@ -78,10 +78,10 @@ def test_training_elsewhere_is_resumed(elsewhere, small):
 
         def on_epoch(self, progress): ...
 
-    whole = posvec.train(elsewhere, "subword", **small, epochs=4)
+    whole = posvec.train(remote_corpus, "subword", **small, epochs=4)
     with pytest.raises(KeyboardInterrupt):
         posvec.train(
-            elsewhere, "subword", **small, epochs=4, checkpoint_minutes=1e-6, output="memory://models/two",
+            remote_corpus, "subword", **small, epochs=4, checkpoint_minutes=1e-6, output="memory://models/two",
             callbacks=[Interrupt()],
         )  # fmt: skip
     assert Model.load("memory://models/two").state is not None
@@ -90,12 +90,12 @@ def test_training_elsewhere_is_resumed(elsewhere, small):
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
-    [("memory://nothing/here", "no file is at"), ("nosuch://bucket/x", "nosuch"), ("memory://texts/*.xyz", "no file")],
+    ("url", "said"),
+    [("memory://nothing/here", "no file at"), ("nosuch://bucket/x", "nosuch"), ("memory://texts/*.xyz", "no file")],
 )
-def test_what_is_not_there_is_named(elsewhere, address, said, small):
+def test_what_is_not_there_is_named(remote_corpus, url, said, small):
     with pytest.raises(PosvecError, match=said):
-        posvec.train(address, **small)
+        posvec.train(url, **small)
 
 
 def test_a_model_that_is_not_there_is_named(memory):
@@ -103,22 +103,22 @@ def test_a_model_that_is_not_there_is_named(memory):
         Model.load("memory://models/none")
 
 
-def test_commands_take_addresses(tmp_path, corpus, flags, posvec_command):
-    address = f"file://{tmp_path}/model"
-    ended = posvec_command("train", f"file://{corpus}", "-o", address, *flags, "-q")
+def test_commands_take_urls(tmp_path, corpus, flags, posvec_command):
+    url = f"file://{tmp_path}/model"
+    ended = posvec_command("train", f"file://{corpus}", "-o", url, *flags, "-q")
     assert ended.code == 0, ended.err
     assert Model.load(tmp_path / "model").report.words == 7200
-    assert posvec_command("train", f"file://{corpus}", "-o", address, *flags, "-q").code == 1
-    assert posvec_command("resume", address).err.count("is complete") == 1
+    assert posvec_command("train", f"file://{corpus}", "-o", url, *flags, "-q").code == 1
+    assert posvec_command("resume", url).err.count("is complete") == 1
 
 
-def test_an_address_reads_and_writes_files(memory, tmp_path):
+def test_a_remote_path_reads_and_writes_files(memory, tmp_path):
     (tmp_path / "file").write_bytes(b"content")
-    address = RemotePath("memory://folder/deep/file")
-    address.put(tmp_path / "file")
-    assert address.exists()
-    assert address.stat().st_size == 7
-    address.fetch(tmp_path / "copy")
+    url = RemotePath("memory://folder/deep/file")
+    url.upload(tmp_path / "file")
+    assert url.exists()
+    assert url.stat().st_size == 7
+    url.download(tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == b"content"
-    address.remove()
-    assert not address.exists()
+    url.remove()
+    assert not url.exists()

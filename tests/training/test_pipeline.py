@@ -237,7 +237,7 @@ def interrupted(tmp_path, lines, small):
 
 def test_training_that_was_interrupted_is_not_begun_anew_by_mistake(interrupted, lines, small):
     model = interrupted()
-    with pytest.raises(ModelError, match=r"training was interrupted; go on with posvec resume .*, or pass --overwrite"):
+    with pytest.raises(ModelError, match=r"was interrupted; continue with posvec resume .*, or pass --overwrite"):
         posvec.train(lines, "subword", output=model, **small)
     assert posvec.resume(model).state is None
 
@@ -333,7 +333,7 @@ def test_a_folder_of_something_else_is_not_resumed(tmp_path):
     with pytest.raises(ModelError, match=r"there is no model at .*nowhere; check the path"):
         posvec.resume(tmp_path / "nowhere")
     (tmp_path / "config.json").write_text('{"name": "another program"}')
-    with pytest.raises(ModelError, match=r"is not a posvec model: its config.json is another program's"):
+    with pytest.raises(ModelError, match=r"is not a posvec model: its config.json belongs to another program"):
         posvec.resume(tmp_path)
 
 

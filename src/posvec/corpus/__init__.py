@@ -1,1 +1,1 @@
-"""Where text comes from and how it becomes integers: sources, tokenizers, encoding, and the cache of both."""
+"""Text and how it becomes integers: sources, lines, tokenizers, encoding and the cache."""

@@ -1,7 +1,7 @@
-"""The folder where prepared corpora are kept between runs.
+"""The cache of vocabularies and encoded corpora.
 
-An entry is a folder that appears whole or not at all: it is written under a temporary name and renamed. Several
-processes may read, write and clear at once; files that are mapped into memory stay readable after they are unlinked.
+An entry is a folder that is either complete or absent: it is written under a temporary name and renamed. Several
+processes may read, write and clear the cache at once: memory-mapped files stay readable after they are removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,14 @@ class CacheEntry:
 
 
 def cache_folder() -> Path:
-    """Where prepared corpora are kept: ``POSVEC_CACHE``, or the user's cache folder."""
+    """Return the folder of the cache: ``POSVEC_CACHE`` if it is set, else a folder in the user's cache folder.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["POSVEC_CACHE"] == str(cache_folder())
+    True
+    """
     chosen = os.environ.get("POSVEC_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -46,7 +53,18 @@ def cache_folder() -> Path:
 
 
 def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
-    """All that is in the cache, oldest first."""
+    """List the entries of the cache, oldest first.
+
+    Parameters
+    ----------
+    cache
+        The folder of the cache; by default :func:`cache_folder`.
+
+    Examples
+    --------
+    >>> cache_entries(Path("empty"))
+    []
+    """
     found = []
     for path in _folders(cache or cache_folder()):
         meta = read_meta(path)
@@ -57,10 +75,25 @@ def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
 
 
 def clear_cache(cache: Path | None = None) -> int:
-    """Remove all that is in the cache and return how many bytes that freed.
+    """Remove all entries of the cache, and temporary files of killed processes.
 
-    Safe while other processes use it: what they have mapped stays readable to them, and what they are writing is left
-    alone. What a killed process left behind goes too.
+    This is safe while other processes use the cache: entries that they have mapped stay readable to them, and entries
+    that they are writing are not removed.
+
+    Parameters
+    ----------
+    cache
+        The folder of the cache; by default :func:`cache_folder`.
+
+    Returns
+    -------
+    int
+        How many bytes were freed.
+
+    Examples
+    --------
+    >>> clear_cache(Path("empty"))
+    0
     """
     cache = cache or cache_folder()
     sizes = {path: _size(path) for path in _folders(cache)}
@@ -73,7 +106,13 @@ def clear_cache(cache: Path | None = None) -> int:
 
 
 def digest_of(*parts: object) -> str:
-    """One digest for what determines an entry; parts are told apart by their lengths."""
+    """Return a digest of values that determine an entry; their lengths are included, so that no two lists collide.
+
+    Examples
+    --------
+    >>> digest_of("ab", "c") == digest_of("a", "bc")
+    False
+    """
     digest = blake2b(digest_size=16)
     for part in parts:
         text = str(part).encode("utf-8", "surrogatepass")
@@ -82,7 +121,7 @@ def digest_of(*parts: object) -> str:
 
 
 def read_meta(path: Path) -> dict[str, Any] | None:
-    """The description of an entry, or None if there is no whole entry: its files have the sizes that it says."""
+    """Return the description of an entry, or None if the entry is missing or its files do not have the listed sizes."""
     try:
         meta = json.loads((path / _META).read_text("utf-8"))
         if all((path / name).stat().st_size == size for name, size in meta["sizes"].items()):
@@ -94,16 +133,16 @@ def read_meta(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
-    """A temporary folder to fill and hand to ``publish``; it is removed if that does not happen."""
+    """Create a temporary folder to fill and to pass to :func:`publish`; it is removed if it was not published."""
     with writing_to(path.parent), temporary_folder(path.parent) as temporary:
         yield temporary
 
 
 def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
-    """Give a filled temporary folder its place. If another process was first, its entry stays: it is the same."""
+    """Rename a filled temporary folder to the entry; if another process was first, its identical entry stays."""
     sizes = {file.name: file.stat().st_size for file in temporary.iterdir()}
-    described = {**meta, "created": time.time(), "sizes": sizes}
-    (temporary / _META).write_text(json.dumps(described), "utf-8")
+    description = {**meta, "created": time.time(), "sizes": sizes}
+    (temporary / _META).write_text(json.dumps(description), "utf-8")
     for _ in range(3):
         try:
             temporary.rename(path)
@@ -113,12 +152,12 @@ def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
                 raise
         if read_meta(path) is not None:
             return
-        shutil.rmtree(path, ignore_errors=True)  # a damaged entry is in the way
+        shutil.rmtree(path, ignore_errors=True)  # a damaged entry
 
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turns what the operating system says about the folder into a sentence with a remedy."""
+    """Turn errors while the cache folder is written to into CorpusError with a remedy."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Lines → memory-mapped ids, once; the only reader that the trainer sees."""
+"""Encoding: the text of a corpus as memory-mapped word ids, written once; training reads nothing else."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from posvec.vocabulary import Vocabulary
 
 __all__ = ["CacheEntry", "Chunk", "EncodedCorpus", "cache_entries", "clear_cache", "encode"]
 
-# Tokens per chunk, if the corpus has many: enough that a call costs nothing, few enough that the learning rate falls
-# smoothly and Ctrl-C is answered at once.
+# Tokens per chunk of a large corpus: enough that the overhead of a call is negligible, and few enough that the learning
+# rate falls smoothly and Ctrl-C takes effect at once.
 LONGEST_CHUNK = 20_000
 
-# Bytes of a mapped file that training may leave behind in memory before they are given back: a process must not seem to
-# grow with its text. The system keeps them as long as it has room, so that the next epoch reads no disk.
-_LEFT_BEHIND = 1 << 24
+# Pages of a mapped file that were read are released in units of so many bytes, so that the memory of the process does
+# not grow with the text. The page cache of the system keeps them while there is room, for the next epoch.
+_RELEASED_BYTES = 1 << 24
 
-# Words of a line at most: longer ones become several, so that a chunk is never much more than this.
-_LONGEST_LINE = 100_000
+# The maximum tokens of a line: a longer one becomes several lines, which bounds the size of a chunk.
+_MAX_LINE_TOKENS = 100_000
 
 _VERSION = 1
 _IDS = "ids.u32"
@@ -48,43 +48,53 @@ _LINES = "lines.u64"
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """A corpus as integers, mapped from files: lines that have no token are left out, those of more than 100,000 cut.
+    """A corpus as word ids, mapped from files.
 
-    A line that is cut becomes several of 100,000 tokens and the rest: no window reaches over the cuts.
+    Lines without tokens are left out. A line of more than 100,000 tokens becomes several of 100,000 and a shorter one;
+    no window crosses these cuts.
+
+    Examples
+    --------
+    >>> from posvec.corpus.sources import open_corpus
+    >>> with open_corpus("corpus.txt") as corpus:
+    ...     encoded = encode(corpus, Vocabulary.count(corpus))
+    >>> encoded.tokens, len(encoded), encoded.chunks
+    (16000, 2000, 32)
     """
 
     ids: NDArray[np.uint32]
-    """(tokens,) ids; V = len(vocabulary) stands for a word outside the vocabulary, so that distances survive."""
+    """(tokens,) ids; V = len(vocabulary) stands for a word outside the vocabulary, so that positions are preserved."""
     lines: NDArray[np.uint64]
-    """(lines + 1,) where each line starts in ``ids``, and their end."""
+    """(lines + 1,) the offset in ``ids`` at which each line starts, and the end of the last one."""
     in_vocabulary: int
-    """How many of the ids are below V."""
+    """The number of tokens that are words of the vocabulary."""
     digest: str
-    """Identifies input, tokenizer and vocabulary."""
+    """Identifies the input, the tokenizer and the vocabulary."""
 
     @property
     def tokens(self) -> int:
         return len(self.ids)
 
     def __len__(self) -> int:
-        """How many lines there are."""
+        """Return the number of lines."""
         return len(self.lines) - 1
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are: whole lines of about as many tokens as are trained in one go."""
+        """The number of chunks: whole lines of about ``chunk_length`` tokens, which are trained in one call."""
         return len(self._starts) - 1
 
     def chunk(self, index: int) -> Chunk:
+        """Return a chunk, and release the memory of the chunks before it."""
         begin, end = self._starts[index : index + 2].tolist()
         before = int(self._starts[max(0, index - 1)])
-        _leave_behind(self.ids, int(self.lines[before]), int(self.lines[begin]))
-        _leave_behind(self.lines, before, begin)
+        _release(self.ids, int(self.lines[before]), int(self.lines[begin]))
+        _release(self.lines, before, begin)
         return Chunk(self.ids, self.lines, begin, end, int(self.lines[begin]))
 
     @property
     def chunk_length(self) -> int:
-        """Tokens of a chunk, or the rest of a line more."""
+        """The tokens of a chunk; it also has the rest of its last line."""
         return chunk_length(self.tokens)
 
     @cached_property
@@ -94,12 +104,12 @@ class EncodedCorpus:
         return np.unique(np.concatenate([[0], inner, [len(self)]]))
 
 
-def _leave_behind(mapped: NDArray[Any], before: int, now: int) -> None:
-    """Give back the pages behind an item of a mapped file, once so many have been passed since an earlier item.
+def _release(mapped: NDArray[Any], before: int, now: int) -> None:
+    """Release the pages of a mapped file from the unit of the item ``before`` up to the unit of the item ``now``.
 
-    Whoever still reads there finds the same again.
+    A thread that still reads them reads the same content from the file again.
     """
-    first, last = (place * mapped.itemsize // _LEFT_BEHIND * _LEFT_BEHIND for place in (before, now))
+    first, last = (item * mapped.itemsize // _RELEASED_BYTES * _RELEASED_BYTES for item in (before, now))
     mapping = getattr(mapped, "_mmap", None)
     if last > first and isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
@@ -107,40 +117,40 @@ def _leave_behind(mapped: NDArray[Any], before: int, now: int) -> None:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Lines ``begin`` to ``end - 1`` of some that are at hand."""
+    """The unit of training: lines ``begin`` to ``end - 1`` of ``lines``."""
 
     ids: NDArray[np.uint32]
     lines: NDArray[np.uint64]
     begin: int
     end: int
     tokens_before: int
-    """In the corpus."""
+    """The number of tokens of the corpus before this chunk."""
     first_line: int = 0
-    """The number in the corpus of the first line at hand."""
+    """The number in the corpus of the first line in ``lines``."""
 
 
 def chunk_length(tokens: int) -> int:
-    """Tokens of a chunk of a corpus."""
+    """Return the tokens of a chunk of a corpus of so many tokens."""
     return min(LONGEST_CHUNK, max(500, tokens // 500))
 
 
 def chunk_targets(tokens: int, length: int) -> NDArray[np.uint64]:
-    """The tokens of a corpus behind which the first line that begins is the first of a chunk."""
+    """Return offsets of tokens: a chunk begins with the first line that begins at or after each of them."""
     return np.arange(length, tokens, length, dtype=np.uint64)
 
 
 def cut_lines(lengths: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The tokens of each line, where a line of too many is several."""
-    if not len(lengths) or lengths.max() <= _LONGEST_LINE:
+    """Split lines of more tokens than the maximum; takes and returns the tokens of each line."""
+    if not len(lengths) or lengths.max() <= _MAX_LINE_TOKENS:
         return lengths
-    pieces = (lengths + np.uint64(_LONGEST_LINE - 1)) // np.uint64(_LONGEST_LINE)
-    cut = np.full(int(pieces.sum()), _LONGEST_LINE, np.uint64)
-    cut[np.cumsum(pieces).astype(np.intp) - 1] = lengths - (pieces - np.uint64(1)) * np.uint64(_LONGEST_LINE)
+    pieces = (lengths + np.uint64(_MAX_LINE_TOKENS - 1)) // np.uint64(_MAX_LINE_TOKENS)
+    cut = np.full(int(pieces.sum()), _MAX_LINE_TOKENS, np.uint64)
+    cut[np.cumsum(pieces).astype(np.intp) - 1] = lengths - (pieces - np.uint64(1)) * np.uint64(_MAX_LINE_TOKENS)
     return cut
 
 
 def encoded_digest(corpus: Corpus, vocabulary: Vocabulary) -> str:
-    """Identifies input, tokenizer and vocabulary."""
+    """Return a digest that identifies the input, the tokenizer and the vocabulary."""
     return digest_of(
         _VERSION, corpus.digest, tokenizer_version(corpus.tokenizer), corpus.errors, len(vocabulary), vocabulary.digest
     )
@@ -153,9 +163,39 @@ def encode(
     progress: ProgressCallback | None = None,
     cache: Path | None = None,
 ) -> EncodedCorpus:
-    """The ids of a corpus, from the cache if they are there, else made by ``threads`` threads and put there.
+    """Convert a corpus to word ids, or open them from the cache if that was done before.
 
-    The lines keep their order whatever the number of threads. ``cache`` is the folder to use in place of the usual one.
+    Parameters
+    ----------
+    corpus
+        The text.
+    vocabulary
+        The words that have ids.
+    threads
+        How many threads to use; 0 is one per core. The result does not depend on it.
+    progress
+        Called with the fraction that is done.
+    cache
+        The folder of the cache; by default :func:`posvec.corpus.cache.cache_folder`.
+
+    Returns
+    -------
+    EncodedCorpus
+        The ids, mapped from files of the cache.
+
+    Raises
+    ------
+    CorpusError
+        If there are no words in the text, it changed meanwhile, or the cache cannot be written.
+
+    Examples
+    --------
+    >>> from posvec.config import VocabularyConfig
+    >>> from posvec.corpus.sources import open_corpus
+    >>> with open_corpus(["the cat", "the dog"]) as corpus:
+    ...     vocabulary = Vocabulary.from_counts({"the": 2, "cat": 1}, VocabularyConfig(min_count=1))
+    ...     encode(corpus, vocabulary).ids.tolist()
+    [0, 1, 0, 2]
     """
     digest = encoded_digest(corpus, vocabulary)
     path = (cache or cache_folder()) / "encoded" / digest
@@ -164,14 +204,14 @@ def encode(
         try:
             encoded = _open(path, meta, digest)
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # cleared by someone at this very moment, or not ours: make it
+            pass  # another process cleared the cache just now, or the files are damaged: encode again
         else:
             if progress:
                 progress(1.0)
             return encoded
     with new_entry(path) as temporary:
         meta = _write(temporary, corpus, vocabulary, threads, progress)
-        # Mapped before it gets its name: from then on others may clear it away, which a mapping survives.
+        # Mapped before it is published: from then on other processes may remove the files, which mappings survive.
         encoded = _open(temporary, meta, digest)
         publish(temporary, path, {"name": corpus.name, **meta})
     return encoded
@@ -193,13 +233,13 @@ def _write(
             in_vocabulary += known
     corpus.check_unchanged()
     if not tokens:
-        raise CorpusError(f"there is no word in {corpus.name}; give a text that has words")
+        raise CorpusError(f"there are no words in {corpus.name}; give a text that has words")
     return {"tokens": tokens, "lines": lines, "in_vocabulary": in_vocabulary}
 
 
 def _write_all(file: Any, ids: NDArray[np.uint32]) -> None:
     left = memoryview(ids.tobytes())
-    while left:  # a full disk can take a part without a word, and says so the next time
+    while left:  # a write to a full disk can be partial; the next one fails
         left = left[file.write(left) :]
 
 
@@ -207,5 +247,5 @@ def _open(folder: Path, meta: dict[str, Any], digest: str) -> EncodedCorpus:
     ids = np.memmap(folder / _IDS, np.uint32, "r")
     lines = np.memmap(folder / _LINES, np.uint64, "r")
     if len(ids) != meta["tokens"] or len(lines) != meta["lines"] + 1 or lines[-1] != len(ids):
-        raise ValueError("sizes do not match")
+        raise ValueError("the sizes do not match")
     return EncodedCorpus(ids, lines, int(meta["in_vocabulary"]), digest)

@@ -1,4 +1,4 @@
-"""What can be read only once → a temporary copy: standard input, pipes, iterables, lines under a user's tokenizer."""
+"""Copies of text that can be read only once: standard input, pipes, iterables, tokens from a user's tokenizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from posvec.system.files import BLOCK
 
 
 class Spool:
-    """A copy in a file without a name, which vanishes with its last user, however that ends."""
+    """A copy in a file without a name, which the system removes once no process uses it, even after a crash."""
 
     def __init__(self, name: str, may_have_bom: bool = False) -> None:
         self.name = name
@@ -43,17 +43,18 @@ class Spool:
             self._file.flush()
         return self
 
-    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
+    def read(self, report: Callable[[int], None]) -> Iterator[bytes]:
         start = 0
-        while block := os.pread(self._file.fileno(), BLOCK, start):  # no shared place in the file: readers may be two
+        # Not file.read, whose file position two readers would share.
+        while block := os.pread(self._file.fileno(), BLOCK, start):
             start += len(block)
             report(start)
             yield block
 
     def pieces(self, size: int) -> Iterator[SpoolPiece]:
-        """Copies: what has no name cannot be read by other processes."""
+        """Yield copies of the text: other processes cannot open a file without a name."""
         lines, held = 0, b""
-        for block in self.blocks(lambda read: None):
+        for block in self.read(lambda read: None):
             held += block
             if len(held) >= size and (cut := held.rfind(b"\n") + 1):
                 yield (piece := SpoolPiece(self.name, held[:cut], self.may_have_bom and not lines, lines))
@@ -65,7 +66,7 @@ class Spool:
         return 0
 
     def check_unchanged(self) -> None:
-        """Nobody else can get at it."""
+        """Do nothing: no other process can change the file."""
 
     def close(self) -> None:
         self._file.close()
@@ -79,9 +80,9 @@ class SpoolPiece:
     text: bytes
     may_have_bom: bool
     lines: int
-    """Before it."""
+    """The number of lines before it."""
 
-    def blocks(self, report: Callable[[int], None]) -> Iterator[bytes]:
+    def read(self, report: Callable[[int], None]) -> Iterator[bytes]:
         for start in range(0, len(self.text), BLOCK):
             yield self.text[start : start + BLOCK]
 
@@ -90,7 +91,7 @@ class SpoolPiece:
 
 
 def spool_stream(name: str, stream: IO[bytes]) -> Spool:
-    """The bytes of a pipe as they come."""
+    """Copy the bytes of a pipe."""
     spool = Spool(name, may_have_bom=True)
     while block := stream.read(BLOCK):
         spool.write(block)
@@ -98,7 +99,7 @@ def spool_stream(name: str, stream: IO[bytes]) -> Spool:
 
 
 def spool_sentences(sentences: Iterable[Any], errors: str) -> tuple[Spool, bool]:
-    """Sentences, one to a line, and whether they came in tokens; all are strings or all are lists of tokens."""
+    """Copy sentences, one per line; return the copy and whether they were lists of tokens rather than strings."""
     spool = Spool("the sentences given")
     first: type | None = None
     for number, sentence in enumerate(sentences, 1):
@@ -120,13 +121,13 @@ def spool_sentences(sentences: Iterable[Any], errors: str) -> tuple[Spool, bool]
 def spool_tokenized(
     name: str, blocks: Iterable[bytes], tokenizer: Callable[[str], Iterable[str]], errors: str
 ) -> Spool:
-    """The tokens that a user's tokenizer cuts each line into."""
+    """Copy the tokens that a user's tokenizer returns for each line."""
     spool = Spool(name)
     number = 0
     for block in blocks:
         for line in block.removesuffix(b"\n").split(b"\n"):
             number += 1
-            where = f"what the tokenizer made of line {number:,}"
+            where = f"the output of the tokenizer for line {number:,}"
             tokens = tokenizer(line.removesuffix(b"\r").decode())
             if isinstance(tokens, str) or not isinstance(tokens, Iterable):
                 raise CorpusError(f"{where} is a {type(tokens).__name__}; it must return a list of tokens")
@@ -152,5 +153,5 @@ def _encode(text: str, errors: str, where: str) -> bytes:
         if errors == "replace":
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
         raise CorpusError(
-            f"{where} has half of a surrogate pair, which is no character; mend it, or use errors='replace' to go on"
+            f"{where} has half of a surrogate pair, not a character; correct it, or use errors='replace' to go on"
         ) from error

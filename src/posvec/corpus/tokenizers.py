@@ -1,7 +1,7 @@
-"""The tokenizers by name, each a table over all code points made from the running Python.
+"""The tokenizers by name, each a table of all code points.
 
-The compiled tokenizer (cpp/text.hpp) knows no character itself: which ones belong to a token and what they lower to
-is asked of this Python's ``re`` and ``str``, so that both agree whatever version of Unicode it has.
+The compiled tokenizer (cpp/text/text.hpp) has no knowledge of characters. Which characters belong to tokens, and their
+lower case, are computed with ``re`` and ``str`` of the running Python, so that both agree for every version of Unicode.
 """
 
 from __future__ import annotations
@@ -16,13 +16,25 @@ import numpy as np
 
 from posvec._kernel import Tokenizer
 
-# Between tokens of text that was tokenized before it came to posvec. Such lines never leave the spool.
+# Separates the tokens of text that was tokenized by the user; only temporary copies contain it.
 TOKEN_SEPARATOR = "\x1f"
 
 
 @cache
 def get_tokenizer(name: str) -> Tokenizer:
-    """The compiled tokenizer: ``word``, ``whitespace``, or ``tokens`` for text that is already cut by U+001F."""
+    """Return a compiled tokenizer.
+
+    Parameters
+    ----------
+    name
+        ``word`` finds runs of ``\\w`` and lowers their case, ``whitespace`` splits at white space, ``tokens`` splits at
+        U+001F, for text that was tokenized before.
+
+    Examples
+    --------
+    >>> get_tokenizer("word").split("Don't stop!".encode())
+    [['don', 't', 'stop']]
+    """
     characters = _all_characters()
     if name == "word":
         return Tokenizer(_bitset("".join(re.findall(r"\w+", characters))), _lower_map())
@@ -34,21 +46,27 @@ def get_tokenizer(name: str) -> Tokenizer:
 
 
 def tokenizer_version(name: str) -> str:
-    """What a cache must know a tokenizer by: the same name cuts differently under another version of Unicode."""
+    """Return the name of a tokenizer with the version of Unicode, on which its tokens depend, for use in cache keys.
+
+    Examples
+    --------
+    >>> tokenizer_version("word")
+    'word (Unicode ...)'
+    """
     return name if name == "tokens" else f"{name} (Unicode {unicodedata.unidata_version})"
 
 
 @cache
 def casing() -> tuple[bytes, bytes]:
-    """The sets of cased and of case-ignorable characters, as they show in what ``str.lower`` does to a sigma.
+    """Return the sets of cased and of case-ignorable characters, found by what ``str.lower`` does to a sigma.
 
-    Called by the compiled tokenizer when it first meets a capital sigma, which lowers to a final one behind a cased
-    character unless another follows, ignorable characters in between or not. A character that is both counts as
-    ignorable, for it is looked through.
+    The compiled tokenizer calls this when it first reads a capital sigma, whose lower case is a final sigma after a
+    cased character, unless another cased character follows; ignorable characters in between are skipped. A character
+    that is both cased and ignorable counts as ignorable, because it is skipped.
     """
     cased, ignorable = [], []
     for block in _blocks(_all_characters()):
-        # Most blocks have neither kind: seen at once where every sigma turns final in spite of the letter that follows.
+        # Most blocks have neither kind: every sigma becomes final although a letter follows. One test skips them.
         if ("aΣ" + "a aΣ".join(block) + "a").lower().count("ς") == len(block):
             continue
         for character in block:

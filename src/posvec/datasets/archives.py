@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from posvec.corpus.cache import writing_to
 from posvec.errors import DownloadError, PosvecError
-from posvec.system.files import decompressed, is_corruption
+from posvec.system.decompression import decompress_detected, is_corruption
 
 LIMIT = 2 << 30
 """The largest total number of bytes of an unpacked archive."""
@@ -82,7 +82,7 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                         yield info.filename, stream
         return
     # tarfile is not used for decompression, because it allocates as much memory as a file requests.
-    with archive.open("rb") as raw, _open_tar(_Stream(decompressed(raw))) as tarred:
+    with archive.open("rb") as raw, _open_tar(_Stream(decompress_detected(raw))) as tarred:
         for member in tarred:
             if member.isfile():
                 content = tarred.extractfile(member)

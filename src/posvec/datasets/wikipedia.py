@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
-from posvec.corpus.sources import ProgressCallback, whole_lines
+from posvec.corpus.lines import whole_lines
+from posvec.corpus.sources import ProgressCallback
 from posvec.datasets.markup_pool import markup_stripper_pool
 from posvec.errors import CorpusError
 from posvec.system.console import plural
-from posvec.system.files import gzip_pieces, read_blocks, reading
+from posvec.system.decompression import expand_gzip
+from posvec.system.files import read_blocks, reading
 from posvec.system.threads import map_in_order
 
 _BATCH = 1 << 20  # characters of the pages that are processed together
@@ -175,7 +177,7 @@ def _gz_blocks(paths: Sequence[Path], progress: ProgressCallback) -> Iterator[by
                 while block:
                     if stream.eof:  # concatenated gz files are one gz file
                         stream = zlib.decompressobj(wbits=31)
-                    block = yield from gzip_pieces(stream, block)
+                    block = yield from expand_gzip(stream, block)
                 progress(done / total)
     if not stream.eof:
         raise CorpusError(f"{paths[-1]} is damaged: it ends too early; fetch it again")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
 from posvec.corpus.encoding import Chunk, chunk_length, chunk_targets, cut_lines, encoded_digest
-from posvec.corpus.sources import Corpus, Piece, ProgressCallback, text_blocks
+from posvec.corpus.lines import TextPiece, text_blocks
+from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
 from posvec.system.extras import require_extra
@@ -62,7 +63,7 @@ def encode(
     corpus.check_unchanged()
     filled = [i for i, (tokens, _, _) in enumerate(sizes.tolist()) if tokens]
     if not filled:
-        raise CorpusError(f"there is no word in {corpus.name}; give a text that has words")
+        raise CorpusError(f"there are no words in {corpus.name}; give a text that has words")
     shards, sizes = [encoded[i][1] for i in filled], sizes[filled]
     first_tokens, first_lines = (np.concatenate([[0], np.cumsum(column)]) for column in sizes.T[:2])
     tokens = int(first_tokens[-1])
@@ -148,7 +149,7 @@ class _Counts:
     highest: int
 
 
-def _pieces(corpus: Corpus, parallel: int) -> Iterator[Piece]:
+def _pieces(corpus: Corpus, parallel: int) -> Iterator[TextPiece]:
     """At least some for each process, so that none waits long for the last one."""
     return corpus.pieces(min(_PIECE, corpus.size_hint // (4 * parallel) + 1))
 
@@ -164,7 +165,7 @@ def _follow(results: Sequence[Any], progress: ProgressCallback | None) -> list[A
     return list(ray.get(list(results)))
 
 
-def _count_piece(piece: Piece, errors: str, tokenizer: str, parts: int) -> list[Any]:
+def _count_piece(piece: TextPiece, errors: str, tokenizer: str, parts: int) -> list[Any]:
     """How many tokens there are, then the counts of words, parted by a hash of the word."""
     counter = WordCounter(get_tokenizer(tokenizer))
     for block in text_blocks(piece, errors):
@@ -184,7 +185,7 @@ def _merge(min_count: int, *counted: tuple[list[str], NDArray[np.int64]]) -> _Co
     return _Counts(kept, np.array([total[word] for word in kept], np.int64), len(total), max(total.values(), default=0))
 
 
-def _encode_piece(piece: Piece, errors: str, tokenizer: str, words: list[str]) -> tuple[Any, Any]:
+def _encode_piece(piece: TextPiece, errors: str, tokenizer: str, words: list[str]) -> tuple[Any, Any]:
     """Tokens, lines and tokens in the vocabulary; then the ids and where lines begin in them."""
     encode_block: Callable[[bytes], Any] = partial(WordIds(words).encode, get_tokenizer(tokenizer))
     ids, lengths, inside = [np.empty(0, np.uint32)], [np.empty(0, np.uint64)], 0

@@ -23,7 +23,7 @@ from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
 from posvec.explorer.security import MAX_BODY_BYTES, body_too_large_message
 from posvec.model import Model
-from posvec.system.files import is_compressed
+from posvec.system.decompression import is_compressed
 
 running_lock = threading.Lock()
 """Held by the evaluation that is being computed."""

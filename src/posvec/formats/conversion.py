@@ -11,7 +11,7 @@ from posvec.formats.files import check_not_existing
 from posvec.formats.registry import Format, ModelOrVectors, get_format
 from posvec.model import Model
 from posvec.storage.folders import check_output
-from posvec.system.files import is_compressed
+from posvec.system.decompression import is_compressed
 from posvec.vectors import WordVectors
 
 

@@ -8,7 +8,8 @@ from posvec.errors import ModelError
 from posvec.formats.fasttext import MAGIC
 from posvec.formats.registry import FORMATS
 from posvec.formats.text import is_header, is_vector
-from posvec.system.files import is_compressed, read_blocks
+from posvec.system.decompression import is_compressed
+from posvec.system.files import read_blocks
 
 _SAMPLE = 1 << 20  # bytes to examine: more than the line of a vector
 

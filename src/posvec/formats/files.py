@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
-from posvec.system.files import is_compressed, read_file, reading
+from posvec.system.decompression import is_compressed
+from posvec.system.files import read_file, reading
 
 
 def read_bytes(path: Path) -> NDArray[np.uint8]:

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from posvec import _kernel
-from posvec.corpus.sources import whole_lines
+from posvec.corpus.lines import whole_lines
 from posvec.formats.files import invalid_file, open_for_writing
 from posvec.formats.validation import ROWS, drop_unwritable_words, make_vectors
 from posvec.system.arrays import FloatArray
-from posvec.system.files import is_compressed, read_bounded
+from posvec.system.decompression import is_compressed
+from posvec.system.files import read_bounded
 from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 

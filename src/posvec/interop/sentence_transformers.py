@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posvec.model import Model
-from posvec.storage.folders import write_tensors
+from posvec.storage.safetensors import write_tensors
 from posvec.system.atomic import replacing_folder
 from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors

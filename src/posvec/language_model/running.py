@@ -13,7 +13,8 @@ from posvec.language_model.data import Texts, read_texts
 from posvec.language_model.lookup import lookup_table
 from posvec.language_model.report import LanguageModelReport
 from posvec.model import Model
-from posvec.storage.folders import check_output, locked_folder
+from posvec.storage.folders import check_output
+from posvec.storage.locks import locked_folder
 from posvec.system.extras import require_extra
 from posvec.vectors import WordVectors
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from posvec.errors import ModelError
 from posvec.language_model.report import LanguageModelReport
-from posvec.storage.folders import dump_tensors, load_folder, read_tensors, save_folder
+from posvec.storage.folders import load_folder, save_folder
+from posvec.storage.safetensors import dump_tensors, read_tensors
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ModelError, PosvecError
 from posvec.query.exact import RankedRows, top_indices
-from posvec.storage.folders import Folder, load_folder, read_tensors, write_tensors
+from posvec.storage.folders import Folder, load_folder
+from posvec.storage.safetensors import read_tensors, write_tensors
 from posvec.system.arrays import FloatArray
 from posvec.system.extras import require_extra
 

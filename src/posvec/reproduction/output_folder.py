@@ -13,7 +13,7 @@ from posvec.errors import ModelError
 from posvec.reproduction.inputs import Inputs
 from posvec.reproduction.report import FIGURES, HTML, MARKDOWN
 from posvec.reproduction.scales import Scale
-from posvec.storage.folders import locked_folder
+from posvec.storage.locks import locked_folder
 from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
 from posvec.vocabulary import Vocabulary
 

@@ -1,1 +1,1 @@
-"""Files, processes and memory: what posvec asks of the operating system, and nothing that knows about words."""
+"""What posvec needs from the operating system and NumPy: files, processes, memory, terminals. Nothing about words."""

@@ -19,26 +19,34 @@ RowArray = NDArray[np.float32] | NDArray[np.int16]
 
 
 def padded_table(rows: int, dim: int) -> FloatArray:
-    """A table of zeros (rows, dim) whose rows begin at multiples of 64 bytes, as the kernel wants them.
+    """Allocate a table of zeros, (rows, dim), whose rows begin at multiples of 64 bytes, as the kernel requires.
 
-    It lies in pages of 2 MB where the system gives them: training jumps between rows, and finding a page costs time.
+    It uses huge pages (2 MB) if the system provides them: training accesses rows in random order, and with small pages
+    most accesses would miss the TLB.
+
+    Examples
+    --------
+    >>> table = padded_table(10, 5)
+    >>> table.shape, table.strides[0] % 64
+    ((10, 5), 0)
     """
     stride = padded(dim)
-    # private: shared memory, the default, gets no such pages
+    # Private, because shared memory, the default, gets no huge pages.
     memory = mmap.mmap(-1, max(1, rows * stride * 4), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a system without them
+        with contextlib.suppress(OSError):  # the system has no huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     table: FloatArray = np.frombuffer(memory, np.float32, rows * stride).reshape(rows, stride)[:, :dim]
     return table
 
 
 def padded(features: int) -> int:
-    """The numbers that a row of so many features takes."""
+    """Return the number of floats that a padded row of so many features takes."""
     return -(-features // PAD) * PAD
 
 
 def is_padded(table: FloatArray) -> bool:
+    """Whether a table has the layout of :func:`padded_table`."""
     return (
         table.strides[0] % (PAD * 4) == 0
         and table.strides[0] - table.shape[1] * 4 < PAD * 4
@@ -47,14 +55,20 @@ def is_padded(table: FloatArray) -> bool:
 
 
 def kernel_view(table: FloatArray) -> FloatArray:
-    """The whole rows of a padded table, padding included."""
+    """Return a view of a padded table that includes the padding of its rows."""
     rows, stride = len(table), table.strides[0] // 4
     view: FloatArray = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
     return view
 
 
 def unit_vector(vector: FloatArray) -> FloatArray:
-    """Scale a vector to length 1; a vector of zeros, or one that is not finite, is returned as it is."""
+    """Scale a vector to length 1; a vector of zeros, or one that is not finite, is returned unchanged.
+
+    Examples
+    --------
+    >>> unit_vector(np.array([3, 4], np.float32)).tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
     norm = float(np.linalg.norm(vector))
     return vector / np.float32(norm) if 0 < norm < math.inf else vector
 

@@ -1,7 +1,8 @@
-"""Files and folders that appear in one step: complete under their name, or not at all.
+"""Atomic replacement of files and folders: a name refers to a complete file or folder at every moment.
 
-What is being written has a temporary name and is locked, and the system frees the lock however the process ends: what
-has such a name and no lock was left behind by one that was killed, and the next that writes beside it removes it.
+A file or folder is written under a temporary name and locked. The system releases the lock however the process ends, so
+that a temporary name without a lock belongs to a process that was killed; the next process that writes to the same
+folder removes it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,35 @@ from typing import Any
 from posvec.errors import ModelError
 
 TEMPORARY = re.compile(r"\.posvec-[0-9a-f]{12}\.tmp")
-"""How files and folders are named while they are written, and those that a crash left behind."""
+"""The names of files and folders while they are written; a crash can leave them."""
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
-    """A binary stream whose bytes become the file ``path`` at the end; ModelError if they cannot be written.
+    """Write a file completely or not at all.
 
-    A failure of any kind, also one of the caller's, leaves what was at ``path`` as it was.
+    Parameters
+    ----------
+    path
+        The file to create or replace.
+
+    Yields
+    ------
+    DigestingWriter
+        A binary stream; the file appears at the end of the ``with`` block.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be written. After any exception, also one of the caller, the old file is unchanged.
+
+    Examples
+    --------
+    >>> with replacing("note.txt") as stream:
+    ...     stream.write(b"hello")
+    5
+    >>> Path("note.txt").read_text()
+    'hello'
     """
     path = Path(path)
     temporary: Path | None = None
@@ -41,9 +63,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            temporary.replace(path)  # before it is closed, which frees the lock
+            temporary.replace(path)  # before closing, which releases the lock
         finally:
-            # Closing writes what is buffered: on a full disk it fails again, and the first failure is the one to tell.
+            # Closing flushes the buffer, which fails again on a full disk; the first error is the one to report.
             with contextlib.suppress(OSError):
                 stream.close()
         _sync_folder(path.parent)
@@ -58,21 +80,43 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
 
 @contextlib.contextmanager
 def replacing_folder(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Path]:
-    """A new folder that becomes ``path`` at the end; ModelError if it cannot be written.
+    """Write a folder completely or not at all.
 
-    With ``overwrite`` it takes the place of an older one, unless that has other things in it than the new one.
+    Parameters
+    ----------
+    path
+        The folder to create or replace.
+    overwrite
+        Whether to replace a folder that is there, unless it has files that the new one does not have.
+
+    Yields
+    ------
+    Path
+        A temporary folder to fill, which is renamed at the end of the ``with`` block.
+
+    Raises
+    ------
+    ModelError
+        If the folder cannot be written or may not be replaced.
+
+    Examples
+    --------
+    >>> with replacing_folder("notes") as folder:
+    ...     _ = (folder / "one.txt").write_text("hello")
+    >>> Path("notes/one.txt").read_text()
+    'hello'
     """
     path = Path(path).absolute()
     try:
         if path.exists() and not path.is_dir():
-            raise ModelError(f"{path} is a file, and a folder is to be written; choose another output")
+            raise ModelError(f"{path} is a file, but the output is a folder; choose another output")
         before = {entry.name for entry in path.iterdir()} if path.exists() else set()
         if before and not overwrite:
             raise ModelError(f"{path} is not empty; choose another output, or pass --overwrite (overwrite=True)")
         with temporary_folder(path.parent) as temporary:
             yield temporary
             if others := sorted(before - {entry.name for entry in temporary.iterdir()}):
-                raise ModelError(f"{path} has other things in it, such as {others[0]}, so it is not overwritten")
+                raise ModelError(f"{path} has other files in it, for example {others[0]}, so it is not overwritten")
             move_folder(temporary, path)
             _sync_folder(path.parent)
     except OSError as error:
@@ -81,7 +125,7 @@ def replacing_folder(path: str | os.PathLike[str], overwrite: bool = False) -> I
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A new folder in ``parent``; what has its name at the end is removed, so rename it before."""
+    """Create a folder in ``parent``, which is removed at the end unless it was renamed."""
     parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(parent)
     path, lock = _new_folder(parent)
@@ -93,11 +137,12 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def move_folder(new: Path, path: Path) -> None:
-    """Give a folder the name ``path``. What had that name is gone, or, where the system can swap, is now at ``new``."""
+    """Rename a folder to ``path``; an older folder is removed, or moved to ``new`` if the system can swap names."""
     if not path.exists():
         new.rename(path)
     elif not _swap(new, path):
-        # Killed between the two, there is nothing at ``path``; what was there has a name that nobody removes.
+        # If the process is killed between the two renames, nothing is at ``path``, but the old folder remains under a
+        # name that is not temporary.
         old = path.with_name(f".{path.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         path.rename(old)
@@ -110,23 +155,23 @@ def move_folder(new: Path, path: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what a process that was killed left in a folder under a temporary name."""
-    with contextlib.suppress(OSError):  # a file too many is no reason to fail
+    """Remove temporary files and folders of killed processes from a folder."""
+    with contextlib.suppress(OSError):  # leftover files are harmless
         for entry in [entry for entry in folder.iterdir() if TEMPORARY.fullmatch(entry.name)]:
             with contextlib.suppress(OSError), _opened(entry) as descriptor:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # or it is in use
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if it is in use
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:
-    """Whether what was opened there is there still."""
+    """Whether a path still refers to the open file or folder."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.stat())
     return False
 
 
 class DigestingWriter(io.BufferedWriter):
-    """A new binary file that keeps count of the bytes written to it and their digest; ask when all are flushed."""
+    """A new binary file that counts and digests the bytes written to it; both are valid after a flush."""
 
     def __init__(self, path: Path) -> None:
         self._file = _DigestingFile(path)
@@ -142,7 +187,7 @@ class DigestingWriter(io.BufferedWriter):
 
 
 def file_digest(path: Path) -> str:
-    """The digest that a DigestingWriter had for the same bytes."""
+    """Return the digest of all bytes of a file, the same that :class:`DigestingWriter` computes."""
     digest = _new_hash()
     with path.open("rb", buffering=0) as file:
         while block := file.read(1 << 22):
@@ -151,9 +196,11 @@ def file_digest(path: Path) -> str:
 
 
 def cannot_write(path: Path, error: OSError) -> ModelError:
-    remedy = "make it writable or choose another place"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None):  # None: NumPy, of bytes that were not written
-        remedy = "free some space or choose another place (what was there before is still there)"
+    """Return the error that reports a failed write, with its remedy."""
+    remedy = "make it writable or choose another path"
+    # NumPy reports bytes that could not be written by an error without a number.
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None):
+        remedy = "free some space or choose another path (the old file is unchanged)"
     return ModelError(f"cannot write {path}: {error.strerror or error}; {remedy}")
 
 
@@ -180,11 +227,11 @@ def _new_file(folder: Path) -> tuple[Path, DigestingWriter]:
 
 
 def _new_folder(parent: Path) -> tuple[Path, int]:
-    """And the descriptor that keeps it locked."""
+    """Return the folder and the descriptor that holds its lock."""
     while True:
         path = _temporary_name(parent)
         path.mkdir()
-        with contextlib.suppress(FileNotFoundError):  # taken for abandoned, see below
+        with contextlib.suppress(FileNotFoundError):  # removed as abandoned, see _is_ours
             lock = os.open(path, os.O_RDONLY)
             if _is_ours(path, lock):
                 return path, lock
@@ -196,8 +243,8 @@ def _temporary_name(folder: Path) -> Path:
 
 
 def _is_ours(path: Path, descriptor: int) -> bool:
-    """Lock it. Another process may have taken it for abandoned between its creation and now."""
-    with contextlib.suppress(OSError):  # some network file systems have no locks; there, nothing is taken for abandoned
+    """Lock a new file or folder; False if another process removed it as abandoned before it was locked."""
+    with contextlib.suppress(OSError):  # some network file systems have no locks, and nothing is removed there
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     return is_same_file(path, descriptor)
 
@@ -212,15 +259,15 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _swap(one: Path, two: Path) -> bool:
-    """Exchange two names in one step, if the system knows how to."""
+    """Exchange two names in one step if the system supports it."""
     import ctypes
 
     library = ctypes.CDLL(None)
     names = os.fsencode(one), os.fsencode(two)
     if sys.platform == "darwin":
         return hasattr(library, "renamex_np") and library.renamex_np(*names, 2) == 0
-    here = -100  # AT_FDCWD: relative names are relative to the current folder
-    return hasattr(library, "renameat2") and library.renameat2(here, names[0], here, names[1], 2) == 0
+    at_fdcwd = -100  # relative names are relative to the current folder
+    return hasattr(library, "renameat2") and library.renameat2(at_fdcwd, names[0], at_fdcwd, names[1], 2) == 0
 
 
 def _new_hash() -> hashlib.blake2b:
@@ -228,7 +275,7 @@ def _new_hash() -> hashlib.blake2b:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make a rename last through a loss of power, on systems where folders can be synchronized."""
+    """Make a rename survive a loss of power, on systems where folders can be synchronized."""
     with contextlib.suppress(OSError):
         folder = os.open(path, os.O_RDONLY)
         try:

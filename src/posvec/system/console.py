@@ -1,4 +1,4 @@
-"""Consoles, tables and numbers as people read them."""
+"""Formatting for people: consoles, tables and numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def make_console(stderr: bool = False) -> Console:
+    """Create a console that prints words and paths unchanged, also if they have [brackets] or :colons:."""
     from rich.console import Console
 
-    # No markup and no emoji: words and paths are shown as they are, [brackets] and :colons: too.
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def make_table(*columns: str, numbers: bool = True) -> Any:
-    """A table whose columns, but for the first, hold numbers or text."""
+    """Create a table; all columns but the first are aligned to the right if they hold numbers."""
     from rich import box
     from rich.table import Table
 
@@ -27,10 +27,24 @@ def make_table(*columns: str, numbers: bool = True) -> Any:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
+    """Format a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "word"), plural(2000, "word"), plural(0, "entry", "entries")
+    ('1 word', '2,000 words', '0 entries')
+    """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def format_size(count: float) -> str:
+    """Format a number of bytes.
+
+    Examples
+    --------
+    >>> format_size(12), format_size(1_500_000)
+    ('12 B', '1.5 MB')
+    """
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Libraries that only some users need: imported where they are used, and named by their extra where they are absent."""
+"""Optional dependencies: imported where they are used, with an error that names the extra to install if absent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from posvec.errors import PosvecError
 
 
 def require_extra(module: str, extra: str) -> Any:
-    """The module, or a PosvecError that says how to install it."""
+    """Import a module of an optional dependency; raise PosvecError that names the extra to install if it is missing.
+
+    Examples
+    --------
+    >>> require_extra("no_such_module", "example")
+    Traceback (most recent call last):
+    posvec.errors.PosvecError: this needs no_such_module (...); install it with: pip install "posvec[example]"
+    """
     try:
         return import_module(module)
     except ImportError as error:

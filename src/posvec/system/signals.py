@@ -1,4 +1,4 @@
-"""Ctrl-C and ``kill`` as a wish that long work heeds where it can stop."""
+"""Deferred handling of Ctrl-C and ``kill``: long work is told of the signal and stops where it can."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def deferred_signals(handle: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C (SIGINT) and ``kill`` (SIGTERM) call ``handle`` in place of ending what the main thread happens to do."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread has a say in signals
+    """Call ``handle`` on Ctrl-C (SIGINT) and ``kill`` (SIGTERM), in place of interrupting the main thread at once."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can install signal handlers
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    # Who ignores a signal (nohup, a job behind &) goes on doing so.
-    heeded = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
-    for number in heeded:
+    # A signal that the process ignores (under nohup, or as a background job) stays ignored.
+    replaced = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in replaced:
         signal.signal(number, lambda *_: handle())
     try:
         yield
     finally:
-        for number, handler in heeded.items():
+        for number, handler in replaced.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Work on a stream of chunks by several threads, in bounded memory and in order."""
+"""Processing a stream of items by several threads, in bounded memory and in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ Out = TypeVar("Out")
 
 
 def thread_count(threads: int) -> int:
-    """How many threads a setting asks for: 0 is one for each core that this process may use."""
+    """Return the number of threads that a setting stands for; 0 is one per core that this process may use.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    """
     if threads > 0:
         return threads
     if hasattr(os, "sched_getaffinity"):
@@ -22,10 +28,26 @@ def thread_count(threads: int) -> int:
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: int = 0) -> Iterator[Out]:
-    """``map``, by threads that run ahead of the consumer by a few items at most.
+    """Apply a function to items in several threads and yield the results in the order of the items.
 
-    The items are drawn by the calling thread, so that reading and decompressing happen beside the work on what was
-    read before. The first exception of any of them ends it all.
+    Parameters
+    ----------
+    function
+        Called in the threads.
+    items
+        Drawn in the calling thread, so that reading and decompressing overlap with the function.
+    threads
+        How many threads; 0 is one per core.
+
+    Yields
+    ------
+    object
+        The results. Threads run only a few items ahead of the consumer, and the first exception ends the iteration.
+
+    Examples
+    --------
+    >>> list(map_in_order(str.upper, ["a", "b"], threads=2))
+    ['A', 'B']
     """
     threads = thread_count(threads)
     waiting: deque[Future[Out]] = deque()

@@ -20,7 +20,8 @@ from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.model import Model
 from posvec.presets import make_config
-from posvec.storage.folders import check_output, load_folder, locked_folder
+from posvec.storage.folders import check_output, load_folder
+from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
 from posvec.training.backend import Backend, LocalBackend
 from posvec.training.callbacks import Callback
