@@ -3,8 +3,8 @@
     python benchmarks/accuracy.py TOKENIZED_TEXT DATA [--seeds 3] [-o results/benchmarks/accuracy]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
-benchmarks/README.md). Each run is a process of its own (benchmarks/contestant.py); runs that OUTPUT.jsonl holds already
-are not repeated. For speed see benchmarks/speed.py.
+benchmarks/README.md). Each run is a separate process (benchmarks/contestant.py); runs that are in OUTPUT.jsonl
+already are not repeated. For speed see benchmarks/speed.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from contestant import THREADS
 from reporting import HERE, RESULTS, commit, cpu, write
-from runs import Run, keep_run, read_runs, run_apart
+from runs import Run, keep_run, read_runs, run_process
 
 CONTESTANTS = ["gensim-subword", "posvec-subword", "posvec-constrained"]
 MEASURES = ["analogies", "WS-353", "SimLex", "RW", "MTurk"]
@@ -45,7 +45,7 @@ def main() -> None:
 
 def run(trainer: str, seed: int, corpus: Path, data: Path) -> Run:
     command = [sys.executable, HERE / "contestant.py", trainer, str(seed), corpus, data]
-    return run_apart(command, f"{trainer}, seed {seed}")
+    return run_process(command, f"{trainer}, seed {seed}")
 
 
 def report(runs: list[dict[str, Any]], arguments: argparse.Namespace) -> str:
@@ -74,21 +74,22 @@ def report(runs: list[dict[str, Any]], arguments: argparse.Namespace) -> str:
     )
     return f"""# Accuracy and memory
 
-Mean over {arguments.seeds} seeds, in parentheses lowest and highest. D = 300, 3–6-grams, 2M buckets, 10 negatives, r =
-1e-5, min_count 5, one epoch, {THREADS} threads; subword c = 5, constrained c = 15 and D′ = 60; all else each program's
-default.
+Mean over {arguments.seeds} seeds, lowest and highest in parentheses. D = 300, 3–6-grams, 2M buckets, 10 negatives, r =
+1e-5, min_count 5, one epoch, {THREADS} threads; subword c = 5, constrained c = 15 and D′ = 60; otherwise the defaults
+of each program.
 
 {table}
 
 {extra}
 
-Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most frequent words. Others: Spearman's ρ ×
-100, out-of-vocabulary words through their subwords. gensim keeps all 2M buckets, posvec those in use.
+Analogies: percentage of correct answers to Google's questions, 3CosAdd over the 200,000 most frequent words. Others:
+Spearman's ρ × 100, out-of-vocabulary words through their subwords. gensim stores all 2M buckets, posvec those in use.
 
-gensim in `corpus_file` mode lets each of its W workers compare its own progress with the whole text: the learning rate
-falls from 0.05 to 0.05 (1 − 1/W), 0.025 with 2 workers, not to 0. posvec's falls from 0.07 to 0.15 of it, of models
-with positions to 0.1. With gensim's rates, posvec's subword model had 38.7, 62.5, 24.0, 37.9 and 55.1 in the five
-tests, below gensim in SimLex and RW, its constrained model 37.9, 67.4, 24.1, 39.6 and 57.9 (3 seeds, commit 820fd62).
+In `corpus_file` mode, each of gensim's W workers compares its own progress with the whole text: the learning rate falls
+from 0.05 to 0.05 (1 − 1/W), with 2 workers to 0.025, and not to 0. posvec's falls from 0.07 to 0.15 of it, in models
+with positions to 0.1 of it. With gensim's rates, posvec's subword model had 38.7, 62.5, 24.0, 37.9 and 55.1 in the five
+tests, less than gensim in SimLex and RW; its constrained model had 37.9, 67.4, 24.1, 39.6 and 57.9 (3 seeds, commit
+820fd62).
 
 Made by `python benchmarks/accuracy.py TOKENIZED_TEXT DATA --seeds {arguments.seeds}` with posvec {version("posvec")}
 ({commit()}), gensim {version("gensim")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.

@@ -2,9 +2,9 @@
 
     python benchmarks/analogies.py QUESTIONS [--rounds 3] [--every 10] [-o results/benchmarks/analogies.md]
 
-QUESTIONS is Google's questions-words.txt. The vectors are made up: 150,000 words of 300 features, those of the
-questions in pairs that differ by about the same vector in each section, so that some answers are right. gensim, which
-takes minutes for all questions, is asked every tenth in each round, and so is posvec, which is then asked all of them.
+QUESTIONS is Google's questions-words.txt. The vectors are generated: 150,000 words with 300 features. In each section,
+the words of a pair differ by about the same vector, so that some answers are correct. gensim would take minutes for all
+questions; so in each round both answer every tenth, and posvec then answers all of them.
 """
 
 from __future__ import annotations
@@ -98,17 +98,17 @@ def report(
     arguments: argparse.Namespace,
 ) -> str:
     theirs, ours, ours_all = (statistics.median(column) for column in zip(*rounds, strict=True))
-    same = [one / other for one, other, _ in rounds]
+    same_questions = [one / other for one, other, _ in rounds]
     scale = everything.total / asked
-    whole = [scale * one / other for one, _, other in rounds]
+    all_questions = [scale * one / other for one, _, other in rounds]
 
     def spread(ratios: list[float]) -> str:
         return f"{statistics.median(ratios):.0f} ({min(ratios):.0f}–{max(ratios):.0f})"
 
     return f"""# Word analogies
 
-{len(rounds)} rounds, alternating in one process, {WORDS:,} made-up vectors of {DIM} features, Google's questions, 3CosAdd over all words.
-Seconds are medians; ratios are taken within a round: median (lowest–highest).
+{len(rounds)} rounds, alternating in one process, {WORDS:,} generated vectors of {DIM} features, Google's questions, 3CosAdd over all words.
+Seconds are medians; ratios are computed within a round: median (lowest–highest).
 
 | | questions | seconds | score |
 | --- | --- | --- | --- |
@@ -116,8 +116,8 @@ Seconds are medians; ratios are taken within a round: median (lowest–highest).
 | posvec `analogy.evaluate` | the same {asked:,} | {ours:.2f} | {score:.2%} |
 | posvec `analogy.evaluate` | all {everything.total:,} | {ours_all:.2f} | {everything.accuracy:.2%} |
 
-On the same questions posvec is {spread(same)} times as fast. gensim's time grows with the number of questions, posvec's mostly with
-that of their words: for all questions gensim's time, {scale:.1f} times the above, would be {spread(whole)} times posvec's.
+On the same questions posvec is {spread(same_questions)} times as fast. gensim's time grows with the number of questions, posvec's mostly
+with the number of their words: for all questions, gensim's time, {scale:.1f} times the above, would be {spread(all_questions)} times posvec's.
 
 Made by `python benchmarks/analogies.py questions-words.txt --rounds {arguments.rounds} --every {arguments.every}` with posvec {version("posvec")} ({commit()}),
 gensim {version("gensim")}, numpy {version("numpy")}, Python {platform.python_version()}, on {cpu()}.

@@ -1,4 +1,4 @@
-"""Size and quality of a model compressed in several ways.
+"""Size and accuracy of a model under several compression methods.
 
     python benchmarks/compression.py MODEL DATA [-o results/benchmarks/compression.md]
 
@@ -17,12 +17,12 @@ from typing import Any
 from posvec.evaluation.compression import CompressionResult, compress_model
 from reporting import RESULTS, commit, cpu
 
-WAYS: dict[str, dict[str, Any]] = {
+METHODS: dict[str, dict[str, Any]] = {
     "float16": {"method": "float16"},
     "int8": {"method": "int8"},
-    "pq, 2 numbers a byte": {"method": "pq"},
-    "pq, 4 numbers a byte, 100,000 n-gram rows": {"method": "pq", "sub_vector": 4, "buckets": 100_000},
-    "the same, word vectors alone": {"method": "pq", "sub_vector": 4, "buckets": 100_000, "vectors_only": True},
+    "pq, 2 features per byte": {"method": "pq"},
+    "pq, 4 features per byte, 100,000 n-gram rows": {"method": "pq", "sub_vector": 4, "buckets": 100_000},
+    "the same, word vectors only": {"method": "pq", "sub_vector": 4, "buckets": 100_000, "vectors_only": True},
 }
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         "pairs": [arguments.data / f"similarity/EN-{name}.txt" for name in ("WS-353-ALL", "RW-STANFORD")],
     }
     rows = []
-    for name, settings in WAYS.items():
+    for name, settings in METHODS.items():
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()
             result = compress_model(arguments.model, Path(folder) / "small", **settings, **tests)

@@ -1,8 +1,8 @@
-"""One training run of one trainer in a process of its own: prints a line of JSON with times, memory and accuracy.
+"""One training run of one trainer in a separate process: prints a line of JSON with times, memory and accuracy.
 
     python benchmarks/contestant.py TRAINER SEED CORPUS DATA [SETTING=JSON ...]
 
-TRAINER is gensim-subword, posvec-subword, ... ; CORPUS is text, tokenized, one line each; DATA has analogy/ and
+TRAINER is gensim-subword, posvec-subword, ... ; CORPUS is tokenized text, one sentence per line; DATA has analogy/ and
 similarity/. All train one epoch with D = 300, 3-6-grams, 2M buckets, 10 negatives, r = 1e-5, min_count 5, 2 threads.
 """
 
@@ -90,7 +90,7 @@ def train_posvec(trainer: str, seed: int, corpus: Path) -> Run:
 
 
 def lookup_in(model: Any) -> Lookup:
-    """The vector of a word of a posvec model, from its subwords if need be, or None."""
+    """The vector of a word of a posvec model, from its subwords if it is out of vocabulary, or None."""
     return lambda word: model.vectors[word] if word in model.vectors or model.vectors.oov(word) else None
 
 
@@ -107,7 +107,7 @@ def accuracy(data: Path, words: list[str], vectors: np.ndarray, lookup: Lookup) 
 
 
 def similarity(path: Path, lookup: Lookup) -> float:
-    """Not posvec's evaluation: gensim makes the vectors of its out-of-vocabulary words itself."""
+    """Spearman's rho × 100, with the vectors that each trainer itself computes for out-of-vocabulary words."""
     from posvec.evaluation.questions import read_pairs
     from posvec.evaluation.similarity import spearman
 

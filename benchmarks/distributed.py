@@ -1,13 +1,12 @@
-"""Training on a Ray cluster beside one process: words/s, accuracy, a worker that is killed. Runs alternate.
+"""Training on a Ray cluster compared with one process: words/s, accuracy, a killed worker. Runs alternate.
 
     python benchmarks/distributed.py TOKENIZED_TEXT DATA [--seeds 3] [--rounds 5] [-o results/benchmarks/distributed]
 
 TOKENIZED_TEXT has one line per sentence, tokens separated by spaces; DATA has analogy/ and similarity/ (see
-benchmarks/README.md). Accuracy and speed are those of the whole text, speed in several rounds, with the machine probed
-for whether it gave both CPUs a core (machine.py). Each run is a process of its own with one thread per worker; runs
-that OUTPUT.jsonl holds already are not repeated. What an exchange costs is fitted to runs with longer and shorter
-rounds on a part of the text, every 5th line: a time that each takes, and a rate of bytes. scale.py works out from these
-what many workers would do.
+benchmarks/README.md). Accuracy and speed are measured on the whole text, speed in several rounds, around which the
+number of available cores is measured (machine.py). Each run is a separate process with one thread per worker; runs that
+are in OUTPUT.jsonl already are not repeated. The cost of an exchange, a constant time and a rate of bytes, is fitted to
+runs with longer and shorter rounds on every 5th line of the text. scale.py extrapolates from these to many workers.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ from accuracy import MEASURES
 from contestant import accuracy, lookup_in
 from machine import OWN_CORES, probed
 from reporting import RESULTS, made_by, spread, table, write
-from runs import Run, keep_run, read_runs, run_apart
+from runs import Run, keep_run, read_runs, run_process
 from trainers import Sample
 
 CONTESTANTS = {
     "alone": "one process",
-    "apart": "two processes that have nothing to do with each other",
+    "apart": "two independent processes",
     "1": "1 worker",
     "2": "2 workers",
     "4": "4 workers",
     "2-killed": "2 workers, one killed",
 }
-COMPARED = ("alone", "2", "4", "2-killed")  # 1 worker learns what one process learns, up to rounding
-RACED = ("1", "2")
-BESIDE = ("alone", "apart")  # in the first round only
+TRAINED = ("alone", "2", "4", "2-killed")  # 1 worker gives the same model as one process, up to rounding
+TIMED = ("1", "2")
+REFERENCES = ("alone", "apart")  # measured in the first round only
 EXCHANGING = ("2/40000", "2/80000", "2/150000", "2/300000", "4/300000")  # workers, and sync_words
 
 
@@ -68,20 +67,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         part = Sample(Path(folder), arguments.corpus, arguments.every).text
         texts = {"accuracy": arguments.corpus, "speed": arguments.corpus, "exchanges": part}
-        wanted = [("speed", name, 0) for name in BESIDE if arguments.rounds]
-        wanted += [("speed", name, number) for number in range(arguments.rounds) for name in RACED]
+        wanted = [("speed", name, 0) for name in REFERENCES if arguments.rounds]
+        wanted += [("speed", name, number) for number in range(arguments.rounds) for name in TIMED]
         wanted += [("exchanges", name, 0) for name in EXCHANGING if arguments.rounds]
-        wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in COMPARED]
+        wanted += [("accuracy", name, seed) for seed in range(1, arguments.seeds + 1) for name in TRAINED]
         for task, contestant, number in wanted:
             if (task, contestant, number) not in done:
                 arguments.corpus = texts[task]
-                new = run_apart(command(task, contestant, number, arguments), f"{task} of {contestant}, {number}")
+                new = run_process(command(task, contestant, number, arguments), f"{task} of {contestant}, {number}")
                 runs.append(keep_run(lines, new))
     write(arguments.output.with_suffix(".md"), report(runs, arguments))
 
 
 def command(task: str, contestant: str, number: int, arguments: argparse.Namespace) -> list[str | Path]:
-    """That measures one contestant in a process of its own."""
+    """The command that measures one contestant in a separate process."""
     shared = [sys.executable, __file__, arguments.corpus, arguments.data, "--model", arguments.model]
     return [*shared, "--run", task, contestant, str(number)]
 
@@ -105,10 +104,10 @@ def measure_accuracy(contestant: str, seed: int, arguments: argparse.Namespace) 
 
 
 def measure_speed(contestant: str, number: int, arguments: argparse.Namespace) -> Run:
-    if contestant == "apart":  # what the machine can do at most
+    if contestant == "apart":  # the upper limit on this machine
         with ThreadPoolExecutor(2) as pool:
             alone = [command("speed", "alone", number, arguments)] * 2
-            (one, other), cores = probed(lambda: list(pool.map(run_apart, alone, ["one of two"] * 2)))
+            (one, other), cores = probed(lambda: list(pool.map(run_process, alone, ["one of two"] * 2)))
         together = one["words_per_second"] + other["words_per_second"]
         return one | {"contestant": contestant, "words_per_second": together, "cores": cores}
     model, cores = probed(lambda: train(contestant, 1, arguments))
@@ -170,16 +169,16 @@ class Killer:
 
 
 def _process_of_a_worker() -> int:
-    """As an operator finds it: Ray names its processes after what they do."""
+    """The process id of a worker, found by the name that Ray gives to its processes."""
     for status in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(OSError):  # the process has just ended
             if status.read_bytes().startswith(b"ray::Worker"):
                 return int(status.parent.name)
     sys.exit("no worker is running")
 
 
 def report(runs: list[Run], arguments: argparse.Namespace) -> str:
-    raced = [run for run in runs if run["task"] == "speed"]
+    timed = [run for run in runs if run["task"] == "speed"]
     trained = [run for run in runs if run["task"] == "accuracy"]
     vocabularies = " or ".join(f"{size:,}" for size in sorted({run["vocabulary"] for run in trained}))
     seeds = len({run["number"] for run in trained})
@@ -194,28 +193,28 @@ settings.
 
 ## Speed
 
-The whole text, {len({run["number"] for run in raced})} rounds in which runs alternate. Time is that of training, from
-replicas that are ready to a model that is whole; of a worker's time, what it did not train is counted as waited. The
-machine at times gives both CPUs one core between them; “two cores” leaves out runs around which that was so. Median
-(lowest–highest); ratios are of runs in one round.
+The whole text, {len({run["number"] for run in timed})} rounds in which runs alternate. Times are training times, from
+initialized replicas to the combined model; the time in which a worker does not train counts as waiting. At times, both
+CPUs of the machine share one core; “two cores” excludes runs before or after which they did. Median (lowest–highest);
+ratios are between runs of the same round.
 
-{speeds(raced)}
+{speeds(timed)}
 
-## What an exchange costs
+## Cost of an exchange
 
 {exchanges([run for run in runs if run["task"] == "exchanges"])}
 
 ## Accuracy
 
-The whole text, mean over {seeds} seeds (lowest–highest). 1 worker learns what one process learns, up to rounding
+The whole text, mean over {seeds} seeds (lowest–highest). 1 worker gives the same model as one process, up to rounding
 (tests/distributed/test_distributed.py). 4 workers share 2 cores. The vocabulary had {vocabularies}
-words in every run. Of 2 workers, one was killed by its process id halfway in each of the runs of the last line.
+words in every run. In the runs of the last line, one of 2 workers was killed halfway (SIGKILL).
 
 {accuracies(trained)}
 
-Analogies: percent right of Google's questions, 3CosAdd over the 200,000 most frequent words. Others: Spearman's ρ ×
-100, out-of-vocabulary words through their subwords. Bytes went through shared memory; staleness is the words of others
-that a worker has not seen, of its busiest and of its rarest rows.
+Analogies: percentage of correct answers to Google's questions, 3CosAdd over the 200,000 most frequent words. Others:
+Spearman's ρ × 100, out-of-vocabulary words through their subwords. Bytes went through shared memory. Staleness is the
+number of words trained by others whose updates a worker has not received, for its most and least frequently used rows.
 
 {made_by(made, "ray", "numpy")}"""
 
@@ -223,7 +222,7 @@ that a worker has not seen, of its busiest and of its rarest rows.
 def speeds(runs: list[Run]) -> str:
     by_round = {(run["contestant"], run["number"]): run for run in runs}
     rows = []
-    for name in (*BESIDE, *RACED):
+    for name in (*REFERENCES, *TIMED):
         own = [run for run in runs if run["contestant"] == name]
         ratios, ratios_on_two = [], []
         for run in own:
@@ -237,11 +236,11 @@ def speeds(runs: list[Run]) -> str:
         rows.append(
             [CONTESTANTS[name], spread(thousands, ",.0f"), spread(ratios), spread(ratios_on_two), spread(waited, ".0%")]
         )
-    return table(["", "thousand words/s", "beside 1 worker", "on two cores", "of its time waited"], rows)
+    return table(["", "thousand words/s", "over 1 worker", "on two cores", "time waiting"], rows)
 
 
 def exchanges(runs: list[Run]) -> str:
-    """What a worker waits in a round by what it sends: a straight line through the runs of two workers."""
+    """The time that a worker waits in a round as a linear function of the bytes it sends, fitted to two workers."""
     two = [run for run in runs if run["contestant"].startswith("2/")]
     if not two:
         return "Not measured."
@@ -264,17 +263,17 @@ def exchanges(runs: list[Run]) -> str:
         "ms waited",
         "ms by the fit",
     ]
-    return f"""One run each on a part of the text, no worker beginning alone; MB and ms are of a round, and what was
-waited at the end is shared out among them. Fitted to those of 2 workers:
-{1000 * wait:.0f} ms for each round, and
-{1 / slope:,.0f} MB/s for what a worker sends, which is copied into and out of shared memory, subtracted and added.
+    return f"""One run each on a part of the text, without a warm-up by one worker; MB and ms are per round, and the
+waiting time at the end is distributed among the rounds. Fitted to the runs with 2 workers: {1000 * wait:.0f} ms for
+each round, and {1 / slope:,.0f} MB/s for the bytes that a worker sends, which are copied into and out of shared memory,
+subtracted and added.
 
 {table(head, rows)}"""
 
 
 def accuracies(runs: list[Run]) -> str:
     rows = []
-    for name in COMPARED:
+    for name in TRAINED:
         own = [run for run in runs if run["contestant"] == name]
         if own:
             rows.append([

@@ -1,12 +1,12 @@
-"""Accuracy at equal time: posvec trained for as long as gensim takes for one epoch, and how soon it is as accurate.
+"""Accuracy after equal time: posvec trains for the time that gensim takes for one epoch; time to gensim's accuracy.
 
     python benchmarks/equal_time.py TOKENIZED_TEXT DATA [--models subword constrained] [--seed 1] [-o OUTPUT]
 
 gensim trains its subword model for one epoch (contestant.py). posvec then trains each model for as many epochs as fit
-four fifths of gensim's training time at the speed of short runs before, its learning rate falling over these, further
-than it does by default in one; it is stopped if gensim's time is up. After every epoch it is evaluated, which does not
-count as training. DATA has analogy/ and similarity/ (see benchmarks/README.md). Runs that OUTPUT.jsonl holds already
-are not repeated. Takes 10 to 20 minutes with 66M words.
+into four fifths of gensim's training time at the speed of short runs before. The learning rate falls over these epochs,
+to a lower value than by default. Training stops when gensim's time is over. posvec is evaluated after every epoch,
+which does not count as training. DATA has analogy/ and similarity/ (see benchmarks/README.md). Runs that are in
+OUTPUT.jsonl already are not repeated. Takes 10 to 20 minutes with 66M words.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from trainers import PosvecTrainer, Sample
 
 PEER = "gensim-subword"
 GOALS = ("analogies", "WS-353", "SimLex", "RW")
-MARGIN = 0.8  # of the time that is planned with: speeds vary
-RATE = {"initial_lr": 0.05, "final_lr_ratio": 0.1}  # several epochs gain by a rate that ends lower than after one
+MARGIN = 0.8  # the fraction of gensim's time that epochs are planned for, because speeds vary
+RATE = {"initial_lr": 0.05, "final_lr_ratio": 0.1}  # with several epochs, a lower final rate is better than with one
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 class Curve:
-    """Evaluates a model after every epoch, and ends training when its time is up."""
+    """Evaluates a model after every epoch, and stops training when its time is over."""
 
     def __init__(self, model: Model, seconds: float, data: Path) -> None:
         self.model, self.seconds, self.data = model, seconds, data
@@ -91,7 +91,9 @@ def train_posvec(trainer: str, budget: float, arguments: argparse.Namespace) -> 
         encoded = encode(corpus, sample.vocabulary, cache=Path(name))
         epochs = max(1, int(MARGIN * budget * speed / encoded.tokens))
         print(f"{trainer}: {epochs} epochs fit {MARGIN * budget:.0f} s at {speed:,.0f} words/s", flush=True)
-        model = Model.create(config.replace(epochs=epochs), sample.vocabulary)  # short runs have trained the other
+        model = Model.create(
+            config.replace(epochs=epochs), sample.vocabulary
+        )  # the short runs have trained the first one
         curve = Curve(model, budget, arguments.data)
         result = train(model, encoded, [curve])
     if result.stopped_early:
@@ -116,7 +118,7 @@ def report(runs: dict[str, dict[str, Any]], arguments: argparse.Namespace) -> st
 
 gensim trains a subword model (c = 5) for one epoch; posvec trains for no longer, in as many epochs as fit. D = 300,
 3–6-grams, 2M buckets, 10 negatives, r = 1e-5, min_count 5, {THREADS} threads, one seed ({arguments.seed}); constrained:
-c = 15, D′ = 60. posvec's learning rate ends at a tenth of its initial value. Seconds are of training alone. Analogies
+c = 15, D′ = 60. posvec's learning rate ends at a tenth of its initial value. Seconds are training times. Analogies
 in percent, others Spearman's ρ × 100.
 
 {table(["", "epochs", "seconds", *MEASURES], [row(each) for each in runs.values()])}
@@ -124,11 +126,11 @@ in percent, others Spearman's ρ × 100.
 {"".join(verdict(each, peer) for each in ours)}
 ## After every epoch
 
-The learning rate is that of a longer training at all but the last.
+Except after the last epoch, the learning rate is still that of a longer training.
 
 {table(["", "seconds", *MEASURES], points)}
 
-How soon posvec was as accurate as gensim, in seconds of training and as a share of gensim's {peer["seconds"]:.0f} s:
+When posvec was as accurate as gensim, in seconds of training and as a fraction of gensim's {peer["seconds"]:.0f} s:
 
 {table(["", *MEASURES], soon)}
 
@@ -147,7 +149,7 @@ def verdict(ours: dict[str, Any], peer: dict[str, Any]) -> str:
     worse = ", ".join(measure for measure in GOALS if ours[measure] < peer[measure])
     return (
         f"- {ours['trainer']}: better than gensim on {better or 'none'}, worse on {worse or 'none'}, "
-        f"of {', '.join(GOALS)}; the goal is none worse and most better.\n"
+        f"of {', '.join(GOALS)}; the goal is to be worse on none and better on most.\n"
     )
 
 

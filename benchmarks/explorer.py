@@ -1,4 +1,4 @@
-"""How long the explorer takes to answer, over HTTP, with words that were not asked for before.
+"""Response times of the explorer over HTTP, for words that were not requested before.
 
 python benchmarks/explorer.py MODEL [MODEL ...] [--rounds 40] [-o results/benchmarks/explorer.md]
 """
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def warm_up(loaded: LoadedModel) -> float:
-    """Seconds of what the explorer does in the background before."""
+    """Seconds of the steps that the explorer does in the background after it starts."""
     begin = time.perf_counter()
     for step in loaded.warm_up_steps():
         step()
@@ -54,7 +54,7 @@ def warm_up(loaded: LoadedModel) -> float:
 
 
 def measure(models: dict[str, LoadedModel], port: int, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds of each call of each model, asked in turn."""
+    """Milliseconds of each call, in rounds over all models and calls."""
     draw = random.Random(1)
     connection = http.client.HTTPConnection("127.0.0.1", port)
     times: dict[str, dict[str, list[float]]] = {name: {} for name in models}
@@ -74,7 +74,7 @@ def measure(models: dict[str, LoadedModel], port: int, rounds: int) -> dict[str,
 
 
 def questions(model: Model, draw: random.Random) -> dict[str, dict[str, str]]:
-    """The calls that the pages make, about words that are drawn."""
+    """The calls of the pages, for random words."""
     a, b, c, d = draw.sample(model.vocabulary.words[:20_000], 4)
     sentence = f"{a} {b} [MASK] {c} {d}"
     positional = {"positions": {}, "clusters": {}, "context-words": {}, "examples": {}}
@@ -109,14 +109,13 @@ def report(
 |---|---|---|
 {rows}
 
-Before, in the background, the tables are read and what takes long is found: {warm[name]:.1f} s.
+The steps in the background after the start (reading the tables, slow results) take {warm[name]:.1f} s.
 """)
     slow = [path for calls in times.values() for path, each in calls.items() if statistics.median(each) >= 100]
-    return f"""# Answers of the explorer
+    return f"""# Response times of the explorer
 
-Over HTTP on one machine, {rounds} rounds of all calls by turns, other words in each. A median of 100 ms or more:
-{", ".join(slow) or "none"}.
-{"".join(parts)}
+Over HTTP on one machine, {rounds} rounds of all calls with different words in each. Calls with a median of 100 ms or
+more: {", ".join(slow) or "none"}. {"".join(parts)}
     python benchmarks/explorer.py {"MODEL " * len(models)}--rounds {rounds}
 
 {cpu()}, Python {platform.python_version()}, commit {commit()}.

@@ -3,8 +3,8 @@
     python benchmarks/formats.py [--words 150000] [--dim 300] [--rounds 5] [--text-rounds 2]
         [-o results/benchmarks/formats.md]
 
-The files are made for it, in a temporary folder (about 3 GB), and are in the system's cache when they are read. Ratios
-are taken within a round. A saved model is opened by a process of its own, so that nothing is loaded before.
+The files are written to a temporary folder (about 3 GB) and are in the system's cache when they are read. Ratios are
+computed within a round. A saved model is opened in a new process, where nothing is loaded yet.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=150_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--text-rounds", type=int, default=2, help="of text, which takes gensim so long")
+    parser.add_argument("--text-rounds", type=int, default=2, help="rounds of text formats, which gensim reads slowly")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "formats.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def make_model(words: int, dim: int) -> posvec.Model:
-    """A subword model with initial values: what is read is not looked at."""
+    """A subword model with initial values: the content does not matter here."""
     draw, letters = random.Random(1), "etaoinshrdlucmfwypvbgkjq"
     counts: dict[str, int] = {}
     while len(counts) < words:
@@ -85,7 +85,7 @@ def make_model(words: int, dim: int) -> posvec.Model:
 
 
 def open_model(path: Path, word: str) -> tuple[float, float]:
-    """Seconds to open a model, and to the first vector."""
+    """Seconds until a model is open, and until it has returned a vector."""
     run = subprocess.run([sys.executable, "-c", OPENING, path, word], capture_output=True, text=True, check=True)
     opened, answered = map(float, run.stdout.split())
     return opened, answered
@@ -98,7 +98,7 @@ def gensim_reader(path: Path, binary: bool) -> Callable[[], object]:
 
 
 def seconds(read: Callable[[], object]) -> tuple[float, float]:
-    """By the clock, and of processors: on a machine that others use too, the latter vary less."""
+    """Wall-clock time, and CPU time, which varies less on a shared machine."""
     gc.collect()
     start, used = time.perf_counter(), time.process_time()
     vectors = read()
@@ -118,9 +118,9 @@ def report(
         "",
         f"{arguments.words:,} × {arguments.dim}, {len(rounds)} rounds ({arguments.text_rounds} of text), readers",
         "alternating in one process, files in the system's cache. Medians, and of ratios within a",
-        "round also the lowest and highest.",
+        "round the lowest and highest too.",
         "",
-        "| reader | seconds by the clock | times faster than gensim | processor seconds | times fewer than gensim |",
+        "| reader | wall-clock seconds | gensim's time over this | CPU seconds | gensim's time over this |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in rounds[0]:
@@ -137,7 +137,7 @@ def report(
     lines += [
         "",
         f"Opening a saved model ({kind}) in a new process: {statistics.median(opened):.2f} s",
-        f"({opened[0]:.2f}–{opened[-1]:.2f}), with the vector of a first word {statistics.median(answered):.2f} s",
+        f"({opened[0]:.2f}–{opened[-1]:.2f}), until the vector of a first word {statistics.median(answered):.2f} s",
         f"({answered[0]:.2f}–{answered[-1]:.2f}); without the time to import posvec.",
         "",
         f"Made by `python benchmarks/formats.py --words {arguments.words} --rounds {arguments.rounds} "

@@ -2,9 +2,9 @@
 
     python benchmarks/growth.py TOKENIZED_TEXT [--repeats 3] [--every 50] [--axes NAME ...] [-o RESULT.md]
 
-Each point is the best of some short runs: what else a machine does slows a run, and by up to half here, and nothing
-speeds it up. Points that share their tables take turns. Plots go beside the result, which is written anew
-after each axis.
+Each point is the best of several short runs: other programs slow down a run, here by up to half, and nothing speeds it
+up. Runs of points that can train the same tables alternate. Plots are saved beside the result, which is written after
+each axis.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ AXES = {
     "window": Axis("window size c", "D = 300; D′ = 0 (subword), 60 and 300"),
     "positional_dim": Axis("positional features D′", "D = 300, c = 15"),
     "dim": Axis("features D", "c = 5 (subword) and 15 (constrained, D′ a fifth of D)"),
-    "max_words": Axis("words of the vocabulary", "The most frequent ones; other words are passed over", log=True),
+    "max_words": Axis("words of the vocabulary", "The most frequent words; others are ignored", log=True),
     "threads": Axis("threads", "c = 5 (general, whose tokens have one row, and subword) and 15"),
-    "lines": Axis("million words of the text", "The vocabulary is that of every n-th line of the text", log=True),
+    "lines": Axis("million words of the text", "The vocabulary of every n-th line of the text", log=True),
 }
 WINDOWS = (1, 2, 5, 10, 15, 20, 30, 50)
 
@@ -52,7 +52,7 @@ class Point(NamedTuple):
     model: str
     value: float
     config: Config
-    part: int = 1  # the vocabulary is that of every part-th line
+    part: int = 1  # the vocabulary is counted from every part-th line
 
     @property
     def tables(self) -> tuple[object, ...]:
@@ -92,9 +92,9 @@ def window_points(_: int) -> Iterator[Point]:
 
 
 def positional_points(_: int) -> Iterator[Point]:
-    for share in (0, 30, 60, 120, 180, 240, 300):
-        config = make_config("constrained", positional_dim=share, threads=THREADS)
-        yield Point("positional_dim", "constrained", share, config)
+    for features in (0, 30, 60, 120, 180, 240, 300):
+        config = make_config("constrained", positional_dim=features, threads=THREADS)
+        yield Point("positional_dim", "constrained", features, config)
 
 
 def dim_points(_: int) -> Iterator[Point]:
@@ -113,7 +113,7 @@ def thread_points(_: int) -> Iterator[Point]:
 
 
 def text_points(every: int) -> Iterator[Point]:
-    """Texts of every 50th line, every 16th ... to all of them; trained on no more lines than elsewhere."""
+    """Vocabularies of every 50th line, every 32nd, ... and of all lines; training uses the same lines as elsewhere."""
     parts = [part for part in (64, 32, 16, 8, 4, 2, 1) if part < every] if every > 1 else [1]
     for part, kind in itertools.product((every, *parts), ("subword", "constrained")):
         yield Point("lines", kind, 1 / part, make_config(kind, threads=THREADS), part)
@@ -157,7 +157,7 @@ def vocabulary_of(point: Point, sample: Sample) -> Vocabulary:
 
 
 def value_of(point: Point, vocabulary: Vocabulary) -> float:
-    """What is on the axis: as asked for, or as it turned out."""
+    """The value on the axis: the setting, or what it led to."""
     if point.axis == "max_words":
         return len(vocabulary)
     return round(vocabulary.total_words / 1e6, 2) if point.axis == "lines" else point.value
@@ -178,11 +178,11 @@ def report(runs: list[Run], arguments: argparse.Namespace) -> str:
     if {5, 30} <= set(windows):
         fall = 1 - windows[30] / windows[5]
         goal = f"From c = 5 to c = 30 the constrained model's speed falls by {fall:.1%}; the goal is below 10 %.\n\n"
-    return f"""# How speed grows
+    return f"""# How the speed of training depends on settings
 
-Thousand words per second of training alone, {THREADS} threads unless said otherwise, one of {arguments.every} lines of
-the text; 3–6-grams, 2M buckets, 10 negatives, r = 1e-5. Each figure is the best of {arguments.repeats} runs: a virtual
-machine slows some of them by up to half (JOURNAL.md), and speeds up none.
+Thousand words per second of training, {THREADS} threads unless stated otherwise, every {arguments.every}th line of the
+text; 3–6-grams, 2M buckets, 10 negatives, r = 1e-5. Each figure is the best of {arguments.repeats} runs: the virtual
+machine slows some of them by up to half (benchmarks/JOURNAL.md) and speeds up none.
 
 {goal}{"".join(sections)}{made_by(command)}"""
 

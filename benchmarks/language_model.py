@@ -1,12 +1,12 @@
-"""Tokens per second of training a language model: posvec beside the recipe of PyTorch's word_language_model example.
+"""Tokens per second of training a language model, compared with PyTorch's word_language_model example.
 
     python benchmarks/language_model.py [--words 10000 33278] [--rounds 5] [-o results/benchmarks/language-model.md]
 
-The recipe: an embedding tied to the linear layer, dropout, two LSTM layers, log_softmax and NLLLoss, gradients clipped,
-weights moved by -lr times the gradient. All have the same shapes: 300 features and units, batch 40, 35 steps. They
-alternate on the same random tokens in one process, on one thread; ratios are taken within a round, of CPU time and of
-time on the wall. The recipe trains its embedding, so it is to be compared with posvec's --no-freeze; with frozen
-vectors, the paper's task, posvec has less to compute.
+The example (“recipe”): an embedding tied to the linear layer, dropout, two LSTM layers, log_softmax and NLLLoss,
+gradient clipping, and plain SGD. All have the same shapes: 300 features and units, batch 40, 35 steps. They alternate
+on the same random tokens in one process, on one thread; ratios of CPU time and of wall-clock time are computed within a
+round. The recipe trains its embedding and is therefore comparable with posvec's --no-freeze; with frozen vectors, which
+is the paper's task, posvec has less to compute.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
             "posvec --softmax sampled": posvec(words, ids, softmax="sampled"),
         }
         for train in contestants.values():
-            train()  # memory is allocated, threads are started
+            train()  # warm-up: memory is allocated, threads are started
         rounds = []
         for number in range(arguments.rounds):
             rounds.append({name: len(ids) / seconds(train) for name, train in contestants.items()})
@@ -123,7 +123,7 @@ def posvec(words: int, ids: np.ndarray, **settings: object) -> Callable[[], None
 
 
 def seconds(train: Callable[[], None]) -> np.ndarray:
-    """Of CPU time, in which what else the machine does hardly counts, and on the wall."""
+    """CPU time, which hardly depends on other programs, and wall-clock time."""
     began = np.array([time.process_time(), time.perf_counter()])
     train()
     return np.array([time.process_time(), time.perf_counter()]) - began
@@ -131,8 +131,8 @@ def seconds(train: Callable[[], None]) -> np.ndarray:
 
 def table(words: int, rounds: list[dict[str, np.ndarray]]) -> str:
     lines = [
-        f"| {words:,} words | tokens per second of CPU, median | beside the recipe, median | lowest | highest "
-        "| on the wall, median | lowest | highest |",
+        f"| {words:,} words | tokens per CPU second, median | over the recipe's, median | lowest | highest "
+        "| by wall-clock time, median | lowest | highest |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in rounds[0]:
@@ -151,7 +151,7 @@ def report(tables: list[str], arguments: argparse.Namespace) -> str:
 
 {cpu()}, one thread, PyTorch {torch.__version__}, commit {commit()}. {arguments.rounds} rounds, contestants
 alternating; each round is {arguments.blocks} steps of {BATCH} x {STEPS} tokens. The recipe trains its
-vectors, as posvec does with --no-freeze; posvec's default, the paper's, keeps them.
+vectors, as posvec does with --no-freeze; by default posvec keeps them frozen, as the paper does.
 
 {(chr(10) * 2).join(tables)}
 """

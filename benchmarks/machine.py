@@ -1,6 +1,6 @@
-"""What the machine gives at the moment: a virtual one may put two CPUs on one core for some seconds.
+"""How many cores two threads have at the moment: a virtual machine may run two CPUs on one core for some seconds.
 
-``python benchmarks/machine.py`` asks a few times.
+``python benchmarks/machine.py`` measures it ten times.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-# Two CPUs that have a core each do twice the arithmetic of one (less where the clock falls); on one core, hardly more.
+# Two CPUs with a core each do twice the arithmetic of one, or less if the clock rate falls; on one core hardly more.
 OWN_CORES = 1.5
 Result = TypeVar("Result")
 
 
 def cores(threads: int = 2, seconds: float = 0.06) -> float:
-    """How many times the arithmetic of one thread ``threads`` of them do now, arithmetic being all they do."""
-    with threadpool_limits(1):  # threads are ours to start
+    """How many times the arithmetic of one thread ``threads`` threads do at the moment."""
+    with threadpool_limits(1):  # BLAS must not start threads of its own
         alone = _work(seconds)
         with ThreadPoolExecutor(threads) as pool:
             together = sum(pool.map(_work, [seconds] * threads))
@@ -28,14 +28,14 @@ def cores(threads: int = 2, seconds: float = 0.06) -> float:
 
 
 def probed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """What a piece of work gave, and ``cores`` before or after it, whichever is less."""
+    """The result of some work, and the lower value of ``cores`` before and after it."""
     before = cores()
     result = work()
     return result, min(before, cores())
 
 
 def _work(seconds: float) -> float:
-    """Products of matrices per second: arithmetic alone, during which NumPy lets other threads run."""
+    """Matrix products per second: pure arithmetic, during which NumPy releases the GIL."""
     square = np.full((256, 256), 1 / 256, np.float32)
     product = np.empty_like(square)
     started, count = time.perf_counter(), 0

@@ -2,9 +2,9 @@
 
     python benchmarks/preparing.py TEXT [--rounds 5] [--every 10] [-o results/benchmarks/preparing.md]
 
-TEXT is UTF-8, not tokenized, compressed or not; every tenth line of it is used. gensim has no tokenizer of this kind:
-it is given the tokens of re.findall, and, beside that, a file that is tokenized already, which is less work than
-posvec's. The counts must be equal.
+TEXT is UTF-8, not tokenized, compressed or not; every tenth line of it is used. gensim has no such tokenizer: it reads
+the tokens of re.findall, and in another run a file that is tokenized already, which is less work than posvec's. The
+counts must be equal.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def write_sample(text: Path, every: int, raw: Path, tokenized: Path) -> Counter[str]:
-    """Some lines of a text as they are, and as tokens; how often there is each token."""
+    """Write every n-th line of a text as it is and as tokens; return the counts of the tokens."""
     counts: Counter[str] = Counter()
     with raw.open("wb") as plain, tokenized.open("w", encoding="utf-8") as spaced:
         for number, line in enumerate(lines_of(text)):
@@ -81,7 +81,7 @@ def write_sample(text: Path, every: int, raw: Path, tokenized: Path) -> Counter[
 
 def lines_of(text: Path) -> Iterator[bytes]:
     for block in open_corpus(text, TextConfig()).blocks():
-        yield from block.splitlines()  # of bytes: at line feeds and carriage returns alone
+        yield from block.splitlines()  # splits bytes at line feeds and carriage returns only
 
 
 def tokenize(line: str) -> list[str]:
@@ -95,7 +95,7 @@ def check(counts: Counter[str], raw: Path, cache: Path) -> None:
 
 
 def prepare_posvec(raw: Path) -> float:
-    with tempfile.TemporaryDirectory() as name:  # a cache of its own, so that nothing is there yet
+    with tempfile.TemporaryDirectory() as name:  # an empty cache
         started = time.monotonic()
         corpus = open_corpus(raw, TextConfig())
         encode(corpus, Vocabulary.count(corpus, cache=Path(name)), cache=Path(name))
@@ -112,7 +112,7 @@ def prepare_gensim_file(tokenized: Path) -> float:
 
 
 def build_vocab(**source: object) -> float:
-    """One feature: making the tables costs nothing, then."""
+    """Count with one feature per word, so that allocating the tables takes no time."""
     model = Word2Vec(vector_size=1, min_count=5, negative=10, sample=1e-5)
     started = time.monotonic()
     model.build_vocab(**source)
@@ -128,18 +128,18 @@ def report(rounds: list[dict[str, Run]], words: int, size: int, arguments: argpa
         found = [spread([each[ours].speed / each[peer].speed for each in some], ".1f") for some in (own, rounds)]
         ratios.append([peer, found[0], f"{len(own)} of {len(rounds)}", found[1]])
     command = f"python benchmarks/preparing.py TEXT --rounds {arguments.rounds} --every {arguments.every}"
-    return f"""# Before training
+    return f"""# Counting and encoding before training
 
 {words:,} words ({size / 1e6:,.0f} MB of UTF-8), {len(rounds)} rounds, alternating in one process, files in the system's
-cache; posvec on all cores, gensim counts on one. posvec's counts are equal to those of `re.findall(r"\\w+",
+cache; posvec uses all cores, gensim counts on one. posvec's counts equal those of `re.findall(r"\\w+",
 line.lower())`.
 
 {table(["", "million words/s: median (lowest–highest)"], speeds)}
 
-posvec's words/s over gensim's, within a round; the goal is {GOAL} beside the first. “Two cores”: rounds in which two
-threads had a core each before and after both.
+posvec's words/s over gensim's, within a round; the goal is {GOAL} over the first. “Two cores”: rounds in which two
+threads had a core each before and after both runs.
 
-{table(["beside", "two cores", "rounds", "all"], ratios)}
+{table(["over", "two cores", "rounds", "all"], ratios)}
 
 {made_by(command, "gensim")}"""
 

@@ -1,8 +1,8 @@
-"""Neighbours of words beside gensim: one batch against a loop of most_similar calls, alternating.
+"""Nearest neighbours: a batch of posvec compared with a loop of gensim's most_similar, alternating.
 
     python benchmarks/queries.py [--words 150000] [--dim 300] [--rounds 7] [-o results/benchmarks/queries.md]
 
-The vectors are random, in clusters as words of a language lie. Needs gensim and usearch.
+The vectors are random and clustered like those of a language. Needs gensim and usearch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from posvec import WordVectors
 from reporting import RESULTS, commit, cpu
 
 BATCH = 100
-INDEXED = 20_000  # words of the approximate index, which takes a while to build
+INDEXED = 20_000  # words in the approximate index, which takes long to build
 
 
 def main() -> None:
@@ -65,16 +65,16 @@ def main() -> None:
         )
     ]
     arguments.output.write_text(
-        f"""# Neighbours of words
+        f"""# Nearest neighbours
 
-The 10 nearest of {arguments.words:,} words × {arguments.dim} to {BATCH} words; median of
-{arguments.rounds} rounds, in each of which all three answered the same {BATCH} words in turn. All find the same words.
+The 10 nearest neighbours of {BATCH} words among {arguments.words:,} words × {arguments.dim}; median of
+{arguments.rounds} rounds, in each of which all three answered the same queries in turn. All find the same words.
 
 | | ms for {BATCH} words | times as fast as gensim: median (lowest to highest of the rounds) |
 |---|---|---|
 {chr(10).join(rows)}
 
-The very first question, which computes the norms of all words, took gensim {first_theirs:.2f} s and posvec
+The first query, which computes the norms of all words, took gensim {first_theirs:.2f} s and posvec
 {first_ours:.2f} s.
 
 {indexed(words[:INDEXED], table[:INDEXED], ask=lambda: draw.choice(words[:INDEXED], 1000, replace=False).tolist())}
@@ -95,7 +95,7 @@ def clustered(words: int, dim: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def indexed(words: list[str], table: np.ndarray[Any, Any], ask: Callable[[], list[str]]) -> str:
-    """What the approximate index costs and finds."""
+    """Build time, recall and query time of the approximate index."""
     vectors, built = WordVectors.from_table(words, table), []
     building = seconds(lambda: built.append(vectors.build_index()))
     exact: list[Any] = []
@@ -106,8 +106,8 @@ def indexed(words: list[str], table: np.ndarray[Any, Any], ask: Callable[[], lis
     approximately = seconds(lambda: found.extend(vectors.most_similar_batch(asked, index=built[0]))) / len(asked)
     hits = sum(len(set(dict(one)) & set(dict(other))) for one, other in zip(exact, found, strict=True))
     return f"""The approximate index of {len(words):,} of the words took {building:.0f} s to build. It found
-{hits / (10 * len(asked)):.1%} of the 10 nearest words (recall@10, {len(asked):,} questions in one batch) in
-{1000 * approximately:.2f} ms each, the exact search all of them in {1000 * exactly:.2f} ms each, a time in proportion
+{hits / (10 * len(asked)):.1%} of the 10 nearest words (recall@10, {len(asked):,} queries in one batch) in
+{1000 * approximately:.2f} ms each, the exact search all of them in {1000 * exactly:.2f} ms each, a time proportional
 to the number of words."""
 
 

@@ -1,4 +1,4 @@
-"""What reports of benchmarks are made of: tables, spreads, and who measured what where."""
+"""What all reports share: tables, spreads, and the command, versions and machine of a measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:
-    """Median (lowest–highest), or a dash where there is nothing."""
+    """Median (lowest–highest), or a dash if there are no values."""
     if not values:
         return "–"
     return f"{statistics.median(values):{form}} ({min(values):{form}}–{max(values):{form}})"
@@ -30,7 +30,7 @@ def write(path: Path, text: str) -> None:
 
 
 def made_by(command: str, *packages: str) -> str:
-    """The command, versions, commit and machine that a result came from."""
+    """The command, versions, commit and machine of a result."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"Made by `{command}`\nwith posvec {version('posvec')} ({commit()}){', ' * bool(versions)}{versions},\n"

@@ -1,4 +1,4 @@
-"""Long runs that are kept as lines of JSON as they end, so that an interrupted benchmark goes on where it was."""
+"""Long runs, saved as lines of JSON when they end, so that an interrupted benchmark can continue."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ Run = dict[str, Any]
 
 
 def read_runs(path: Path) -> list[Run]:
+    """The saved runs; none if the file does not exist."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def keep_run(path: Path, run: Run) -> Run:
+    """Append a run to the file and return it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         file.write(json.dumps(run) + "\n")
     return run
 
 
-def run_apart(command: Sequence[str | Path], name: str) -> Run:
-    """What a process of its own prints as its last line; the end of everything if it fails."""
+def run_process(command: Sequence[str | Path], name: str) -> Run:
+    """Run a command in a separate process; its last line of output is the run. Exit if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{name}: {done.stderr}")

@@ -1,10 +1,11 @@
-"""What workers of a cluster would send and hold: the plan of exchanges, worked out for many of them without training.
+"""What the workers of a cluster would send and hold: the exchange plan computed for many workers, without training.
 
     python benchmarks/scale.py TOKENIZED_TEXT --speed WORDS/S --wait SECONDS --rate MB/S [--threads 8] [--model subword]
 
-WORDS/S is that of one thread, SECONDS what every round takes, MB/S how fast a worker can send: as
-benchmarks/distributed.py measures them. A network of so many Gbit/s may be slower. Bytes are those that a run would
-report, with every row of a block counted as changed; the rest follows from them. Nobody trains during an exchange.
+WORDS/S is the speed of one thread, SECONDS the constant time of a round, and MB/S the rate at which a worker can send,
+as benchmarks/distributed.py measures them; a slower network limits the rate. Bytes are those that a run would report if
+all rows of a block had changed; the other figures follow from them. Workers are assumed not to train during an
+exchange.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main() -> None:
     size = sum(table.nbytes for table in tables)
     print(f"{len(model.vocabulary):,} words, {size / 1e9:.2f} GB of parameters")
     head = ["workers", "threads each", "words per round", "s of training", "hot rows", "MB sent per worker"]
-    head += [f"of its time training, {network} Gbit/s" for network in NETWORKS]
+    head += [f"time training, {network} Gbit/s" for network in NETWORKS]
     print(table(head, [row(model, tables, n, each, arguments) for n in WORKERS for each in (1, arguments.threads)]))
 
 
@@ -52,14 +53,15 @@ def row(model: posvec.Model, tables: RowTables, workers: int, threads: int, argu
     plan = make_plan(model, tables, words, options.row_updates, workers)
     seconds = stretches * STRETCH / (threads * arguments.speed)
     exchanged = sum(block.bytes / block.period for block in plan.blocks) / 1e6
-    # A worker hands over its changes to all rows but those of its own blocks, and its own blocks to all others.
+    # A worker sends its changes of all rows except those of its own blocks, and the values of its own blocks to all
+    # others.
     sent = 2 * exchanged * (workers - 1) / workers
     hot = sum(block.rows for block in plan.blocks if block.hot)
     rates = [min(arguments.rate, 1000 * network / 8) for network in NETWORKS]
-    shares = [seconds / (seconds + arguments.wait + sent / rate) for rate in rates]
+    fractions = [seconds / (seconds + arguments.wait + sent / rate) for rate in rates]
     return [
         f"{workers:,}", f"{threads}", f"{words:,}", f"{seconds:.3f}", f"{hot:,}", f"{sent:.1f}",
-        *(f"{share:.0%}" for share in shares),
+        *(f"{fraction:.0%}" for fraction in fractions),
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Settings for small corpora: trains the constrained model under several and writes a table of accuracies.
+"""Settings for small corpora: trains the constrained model with several and writes a table of accuracies.
 
     python benchmarks/small.py TEXT DATA [-o results/benchmarks/small.md]
 
@@ -51,8 +51,8 @@ def main() -> None:
     arguments.output.write_text(
         f"""# Settings for small corpora
 
-The constrained model on {model.report.tokens:,} words. Analogies in percent of the questions whose words are all in the
-vocabulary, others Spearman's ρ × 100; one seed each.
+The constrained model on {model.report.tokens:,} words. Analogies: percentage correct of the questions whose words are
+all in the vocabulary; others: Spearman's ρ × 100; one seed each.
 
 {table}
 

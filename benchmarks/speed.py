@@ -2,12 +2,12 @@
 
     python benchmarks/speed.py TOKENIZED_TEXT [--rounds 10] [--every 50] [--contestants NAME ...] [-o RESULT.md]
 
-A contestant is PROGRAM-MODEL-cWINDOW, such as posvec-constrained-c15, with -t1 for one thread rather than two. The
-vocabulary is that of the whole text (fastText's that of the lines); each round trains every contestant on every 50th
-line, so that a round is short and what else the machine does falls on all alike. fastText, which takes as long as all
-others together, is there in every third round. Ratios are taken within a round. Before and after each run the machine
-is asked whether it gives two threads a core each (machine.py): a virtual machine may put both on one core for some
-seconds, which halves a program that keeps a core busy and hardly slows one that waits.
+A contestant is PROGRAM-MODEL-cWINDOW, for example posvec-constrained-c15; -t1 means one thread instead of two. The
+vocabulary is that of the whole text (for fastText that of the lines). Each round trains every contestant on every 50th
+line, so that a round is short and other programs on the machine affect all contestants alike. fastText, which takes as
+long as all others together, runs in every third round. Ratios are computed within a round. The number of available
+cores is measured before and after each run (machine.py): a virtual machine may run two CPUs on one core for some
+seconds, which halves the speed of a program that computes all the time and hardly slows one that waits.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ CONTESTANTS = [
     "posvec-constrained-c15-t1", "posvec-subword-c15", "posvec-constrained-c5", "posvec-positional-c5",
     "gensim-general-c5", "posvec-general-c5", "posvec-general-c15", "fasttext-subword-c5",
 ]  # fmt: skip
-SELDOM = {"fasttext": 3}  # a program that runs in every third round
+RUNS_EVERY = {"fasttext": 3}  # rounds
 
 
 class Goal(NamedTuple):
-    """A ratio of speeds that is looked for; of times where less is better."""
+    """A goal for the ratio of two speeds, or of two times, where less is better."""
 
     one: str
     other: str
@@ -49,7 +49,7 @@ class Goal(NamedTuple):
         return 1 / speeds if self.of_times else speeds
 
     @property
-    def wanted(self) -> str:
+    def bound(self) -> str:
         return "" if self.goal is None else f"{'at most' if self.of_times else 'at least'} {self.goal:g}"
 
 
@@ -68,7 +68,7 @@ GOALS = [
 class Run(NamedTuple):
     speed: float  # words per second
     kept_per_line: float
-    cores: float  # times the arithmetic of one thread that two did, before or after, whichever is less
+    cores: float  # the arithmetic of two threads over that of one, the lower value of before and after
 
     @property
     def had_own_cores(self) -> bool:
@@ -96,7 +96,7 @@ def main() -> None:
         for number in range(arguments.rounds):
             rounds.append({})
             for name, trainer in trainers.items():
-                if number % SELDOM.get(name.split("-")[0], 1) == 0:
+                if number % RUNS_EVERY.get(name.split("-")[0], 1) == 0:
                     rounds[-1][name] = run = measured(trainer, sample)
                     print(f"{number} {name}: {run.speed:,.0f} words/s ({run.cores:.1f} cores)", flush=True)
             write(arguments.output, report(rounds, trainers, sample, arguments))
@@ -106,7 +106,7 @@ def parse(name: str) -> tuple[str, str, int, int]:
     """Program, model, window and threads of a contestant's name."""
     found = re.fullmatch(r"(posvec-\w+|(?:gensim|fasttext)-(?:general|subword))-c(\d+)(?:-t(\d+))?", name)
     if not found:
-        raise SystemExit(f"{name} is no contestant: one is called like posvec-constrained-c15 or gensim-subword-c5-t1")
+        raise SystemExit(f"unknown contestant {name}; use for example posvec-constrained-c15 or gensim-subword-c5-t1")
     program, kind = found[1].split("-")
     return program, kind, int(found[2]), int(found[3] or THREADS)
 
@@ -122,21 +122,22 @@ def report(rounds: list[Round], trainers: dict[str, Trainer], sample: Sample, ar
     programs = {name.split("-")[0] for name in trainers} - {"posvec"}
     return f"""# Speed of training
 
-{len(rounds)} rounds, contestants alternating in one process, {sample.words:,} words per run under a vocabulary of
+{len(rounds)} rounds, contestants alternating in one process, {sample.words:,} words per run with a vocabulary of
 {len(sample.vocabulary):,}. D = 300, 3–6-grams, 2M buckets, 10 negatives, r = 1e-5, {THREADS} threads unless the name
-ends in -t1; training alone, without what a call takes on hardly any text. fastText takes no vocabulary: it counts that
-of the lines, which is smaller, so that it keeps fewer of the same words, and its time is that of two epochs less one.
+ends in -t1; training time only, without the constant time of a call (measured on a tiny text). fastText cannot be given
+a vocabulary: it counts that of the lines, which is smaller, so it keeps fewer of the same words; its time is that of
+two epochs minus that of one.
 
 {goals(rounds)}
 
-A virtual machine at times gives its two CPUs one core between them: two threads that only compute then do about 1.2
-times the work of one, not twice. “Two cores” leaves out runs before or after which that was so, “all” has every run:
+At times, the two CPUs of the virtual machine share one core: two threads that only compute then do about 1.2 times the
+work of one instead of twice. “Two cores” excludes runs before or after which that was measured, “all” has every run:
 median (lowest–highest) of ratios within a round. At other times the two CPUs share no cache, and threads that write the
-same rows slow each other down to the speed of one, which nothing here leaves out (JOURNAL.md).
+same rows slow each other down to the speed of one thread; such runs are not excluded (benchmarks/JOURNAL.md).
 
 {speeds(rounds, trainers)}
 
-Every run, in thousand words per second, with the times the arithmetic of one thread that two did around it:
+Every run, in thousand words per second; in parentheses the arithmetic of two threads over that of one around the run:
 
 {every_run(rounds, list(trainers))}
 
@@ -150,7 +151,7 @@ def goals(rounds: list[Round]) -> str:
         own = [each for each in both if each[goal.one].had_own_cores and each[goal.other].had_own_cores]
         if both:
             ratios = [spread([goal.ratio(each) for each in some]) for some in (own, both)]
-            rows.append([goal.name, goal.wanted, ratios[0], f"{len(own)} of {len(both)}", ratios[1]])
+            rows.append([goal.name, goal.bound, ratios[0], f"{len(own)} of {len(both)}", ratios[1]])
     return table(["ratio", "goal", "two cores", "rounds", "all"], rows)
 
 

@@ -1,9 +1,9 @@
-"""Seconds to start: importing posvec, its help, opening a model; each a new process, beside gensim, alternating.
+"""Seconds to start: importing posvec, posvec --help, opening a model; in new processes, alternating with gensim.
 
     python benchmarks/startup.py [--rounds 10] [--words 150000] [--buckets 2000000] [-o RESULT.md]
 
-A made-up subword model of the size of one of Wikipedia is saved by both in a temporary folder (about 4 GB) and is in
-the system's cache when it is read. Times are of whole processes, by the clock; opening is without the import.
+Both programs save a generated subword model of the size of one trained on Wikipedia in a temporary folder (about 4 GB);
+it is in the system's cache when it is read. Times are wall-clock times of whole processes; opening excludes the import.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--words", type=int, default=150_000)
-    parser.add_argument("--buckets", type=int, default=2_000_000, help="of gensim's model, which keeps all of them")
+    parser.add_argument("--buckets", type=int, default=2_000_000, help="of gensim's model, which stores all buckets")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "startup.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -42,11 +42,11 @@ def main() -> None:
             "import posvec": process(["-c", "import posvec"]),
             "import gensim": process(["-c", "import gensim"]),
             "posvec --help": process(["-c", "from posvec.cli import main; main()", "--help"]),
-            "opening a model and a first vector, posvec": opening("posvec", Path(name) / "posvec", word),
-            "opening a model and a first vector, gensim": opening("gensim", Path(name) / "gensim", word),
+            "opening a model and reading a vector, posvec": opening("posvec", Path(name) / "posvec", word),
+            "opening a model and reading a vector, gensim": opening("gensim", Path(name) / "gensim", word),
         }
         rounds: list[dict[str, float]] = []
-        for number in range(-1, arguments.rounds):  # the first, which fills caches, is not counted
+        for number in range(-1, arguments.rounds):  # round -1 fills caches and is not counted
             seconds = {name: call() for name, call in contestants.items()}
             print(number, seconds, flush=True)
             if number >= 0:
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def save_models(folder: Path, words: int, buckets: int) -> str:
-    """The same vocabulary in both; returns a word of it."""
+    """Save models with the same vocabulary by both programs; return a word of it."""
     from gensim.models import FastText
 
     model = make_model(words, 300)
@@ -68,7 +68,7 @@ def save_models(folder: Path, words: int, buckets: int) -> str:
 
 
 def process(arguments: Sequence[str]) -> Callable[[], float]:
-    """Seconds that a whole process takes."""
+    """A function that runs a process and returns its seconds."""
 
     def seconds() -> float:
         started = time.perf_counter()
@@ -103,11 +103,11 @@ def report(rounds: list[dict[str, float]], arguments: argparse.Namespace) -> str
     ]
     least = statistics.median(each["python, nothing else"] for each in rounds)
     settings = f"--rounds {arguments.rounds} --words {arguments.words} --buckets {arguments.buckets}"
-    return f"""# Starting up
+    return f"""# Startup time
 
-Seconds by the clock, median (lowest–highest) of {len(rounds)} rounds of new processes, posvec and gensim alternating.
-An import or a help counts from the start of Python, which alone takes {least:.3f}; opening a subword model of
-{arguments.words:,} words, 300 features and {arguments.buckets:,} buckets (posvec keeps those in use) counts without the
+Wall-clock seconds, median (lowest–highest) of {len(rounds)} rounds of new processes, posvec and gensim alternating.
+Times of imports and of --help include the start of Python, which takes {least:.3f}; opening a subword model of
+{arguments.words:,} words, 300 features and {arguments.buckets:,} buckets (posvec stores those in use) excludes the
 import.
 
 {table(["", "seconds", "goal: below"], rows)}

@@ -1,9 +1,9 @@
-"""posvec, gensim and fastText as benchmarks time them: training alone, on the same lines, under the same settings.
+"""posvec, gensim and fastText with the same settings on the same lines; only training is timed.
 
-D = 300, 3-6-grams, 2M buckets, 10 negatives, r = 1e-5, one epoch. Tables are made once and begun anew in every run: one
-model's would be no start for another, and would overflow after many runs. What a call takes on hardly any text goes
-before training, whatever the text (seconds in gensim, which copies the vocabulary), and is taken off each trainer's
-time.
+D = 300, 3-6-grams, 2M buckets, 10 negatives, r = 1e-5, one epoch. Tables are allocated once and initialized in every
+run, because trained ones would be a different start and would overflow after many runs. The time of a call on a tiny
+text is spent before training starts (seconds in gensim, which copies the vocabulary); it is subtracted from each
+trainer's time.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from posvec.corpus.encoding import LONGEST_CHUNK, EncodedCorpus, encode
 from posvec.corpus.sources import open_corpus
 from posvec.training.loop import train
 
-TINY = 50  # lines of a text that takes no time to train
+TINY = 50  # lines of a text whose training takes almost no time
 
 
 class Trained(NamedTuple):
     seconds: float
-    kept_tokens: float  # of a run: words that were masked
+    kept_tokens: float  # the number of masked words
 
 
 class Trainer(Protocol):
@@ -79,7 +79,7 @@ class Sample:
 
 
 class PartOfText(EncodedCorpus):
-    """In chunks as long as those of a long text: a short one's are shorter, and each takes some time of its own."""
+    """A short text in chunks as long as those of a long text, because each chunk takes some constant time."""
 
     @property
     def chunk_length(self) -> int:
@@ -88,7 +88,7 @@ class PartOfText(EncodedCorpus):
 
 class PosvecTrainer:
     def __init__(self, config: Config, base: Model, sample: Sample) -> None:
-        """``base`` has the tables to be trained: of any model of this D, these subwords and this vocabulary."""
+        """``base`` is any model with this D, these subwords and this vocabulary; its tables are trained."""
         shape = config.model
         positional = np.ones((2 * shape.window, shape.positional_dim), np.float32)
         input_vectors, output_vectors = base.trained_tables()
@@ -100,11 +100,11 @@ class PosvecTrainer:
         self._text, self._tiny = sample.encode(base.vocabulary), sample.encode(base.vocabulary, tiny=True)
 
     def run(self) -> Trained:
-        self._begin_anew()
+        self._initialize()
         report = train(self.model, self._text)
         return Trained(report.seconds - train(self.model, self._tiny).seconds, report.masked_words)
 
-    def _begin_anew(self) -> None:
+    def _initialize(self) -> None:
         input_vectors, output_vectors = self.model.trained_tables()
         dim = input_vectors.shape[1]
         some = np.random.default_rng(1).uniform(-1 / dim, 1 / dim, (4096, dim)).astype(np.float32)
@@ -147,7 +147,7 @@ class GensimTrainer:
 
 
 class FastTextTrainer:
-    """fastText counts, initializes and trains in one call: an epoch is the time of two less the time of one."""
+    """fastText counts, initializes and trains in one call: an epoch takes the time of two epochs minus that of one."""
 
     def __init__(self, kind: str, window: int, threads: int, sample: Sample) -> None:
         import fasttext
@@ -159,7 +159,7 @@ class FastTextTrainer:
         }  # fmt: skip
         if kind == "general":
             self._settings |= {"minn": 0, "maxn": 0}
-        self.rows_per_token = 0.0  # until a first run has counted words
+        self.rows_per_token = 0.0  # until the first run has counted words
         self._kept = 0.0
 
     def run(self) -> Trained:
@@ -175,7 +175,7 @@ class FastTextTrainer:
         return seconds
 
     def _count(self, model: Any) -> None:
-        """How many tokens fastText keeps, and their rows: its vocabulary is that of the lines it trains on."""
+        """Compute the kept tokens and their rows. fastText counts its vocabulary from the lines that it trains on."""
         words, counts = model.get_words(include_freq=True)
         ratio = self._settings["t"] * counts.sum() / counts
         kept = counts * np.minimum(1, np.sqrt(ratio) + ratio)
@@ -186,7 +186,7 @@ class FastTextTrainer:
 def make_trainer(
     program: str, kind: str, window: int, threads: int, sample: Sample, tables: dict[bool, Model]
 ) -> Trainer:
-    """``tables`` holds posvec's, with and without subwords, for trainers to share; it is filled as they need them."""
+    """``tables`` caches the models, with and without subwords, whose tables posvec's trainers share."""
     if program == "gensim":
         return GensimTrainer(kind, window, threads, sample)
     if program == "fasttext":
@@ -199,7 +199,7 @@ def make_trainer(
 
 
 def rows_per_token(rows: np.ndarray, kept: np.ndarray) -> float:
-    """Mean over kept tokens of the rows of their words."""
+    """The mean number of rows of a kept token."""
     return float(np.average(rows, weights=kept))
 
 
