@@ -122,7 +122,6 @@ def least_traffic(config: Config, base: Model, sample: Sample) -> Traffic:
             input_rows += len(order[-1])
         order.append(outputs + np.append(others, word))
     number_bytes = 2 if config.training.precision == "fixed16" else 4
-    return Moved(
     return Traffic(
         np.concatenate(order).astype(np.uint32), input_rows / len(words), 1 + config.training.negatives, kept,
         number_bytes * padded(config.model.dim),

@@ -21,7 +21,7 @@ from posvec.training.sources import open_source
 from posvec.training.tables import RowTables, training_tables
 from reporting import table
 
-STRETCH = 20_000
+CHUNK = 20_000
 WORKERS = (2, 4, 10, 100, 1000)
 NETWORKS = (10, 100)  # Gbit/s
 
@@ -48,10 +48,10 @@ def main() -> None:
 
 def row(model: posvec.Model, tables: RowTables, workers: int, threads: int, arguments: argparse.Namespace) -> list[str]:
     options = Options(workers=workers)
-    stretches = max(threads, int(options.round_words / STRETCH))
-    words = workers * stretches * STRETCH
+    chunks = max(threads, int(options.round_words / CHUNK))
+    words = workers * chunks * CHUNK
     plan = make_plan(model, tables, words, options.row_updates, workers)
-    seconds = stretches * STRETCH / (threads * arguments.speed)
+    seconds = chunks * CHUNK / (threads * arguments.speed)
     exchanged = sum(block.bytes / block.period for block in plan.blocks) / 1e6
     # A worker sends its changes of all rows except those of its own blocks, and the values of its own blocks to all
     # others.
