@@ -30,6 +30,13 @@ def to_gensim(vectors: WordVectors) -> Any:
     -------
     gensim.models.KeyedVectors or gensim.models.fasttext.FastTextKeyedVectors
         A copy of the vectors, with the words and their counts.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.gensim import to_gensim
+    >>> type(to_gensim(posvec.load("model").vectors)).__name__  # doctest: +SKIP
+    'FastTextKeyedVectors'
     """
     models = require_extra("gensim.models", "gensim")
     table, rows, size = vectors.table, vectors.rows, len(vectors)
@@ -68,6 +75,13 @@ def to_spacy(vectors: WordVectors, lang: str = "en") -> Any:
     -------
     spacy.language.Language
         The pipeline.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.spacy import to_spacy
+    >>> to_spacy(posvec.load("model").vectors)("the cat")[1].has_vector  # doctest: +SKIP
+    True
     """
     spacy = require_extra("spacy", "spacy")
     try:
@@ -118,6 +132,13 @@ def to_torch_embedding(
     -------
     torch.nn.Embedding
         The embedding; row i belongs to word i.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.torch import to_torch_embedding
+    >>> to_torch_embedding(posvec.load("model").vectors, padding=True)  # doctest: +SKIP
+    Embedding(13, 16, padding_idx=12)
     """
     torch = require_extra("torch", "torch")
     if isinstance(words, str):

@@ -33,6 +33,12 @@ def index_model(
     -------
     pathlib.Path
         The file that was written.
+
+    Examples
+    --------
+    >>> from posvec.query.indexing import index_model
+    >>> index_model("model", overwrite=True).name
+    'neighbors.safetensors'
     """
     vectors = Model.load(path).vectors
     check_index_output(Path(path), overwrite)  # before the index is built, which may take long
