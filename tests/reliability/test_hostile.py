@@ -379,6 +379,6 @@ def test_markup_that_takes_for_ever_costs_its_page_alone(monkeypatch: pytest.Mon
     pytest.importorskip("wikitextparser")
     from posvec.datasets import wikitext
 
-    monkeypatch.setattr(wikitext, "_SECONDS", 0.5)
+    monkeypatch.setattr(wikitext, "_CPU_SECONDS", 0.5)
     wikitext.serve([json.dumps([["<!--" * 200_000, "A '''good''' page."], ["Category"]])])
     assert json.loads(capsys.readouterr().out) == [["A good page."], 1]
