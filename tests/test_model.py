@@ -198,7 +198,7 @@ def test_a_model_is_not_saved_over_another_unasked(trained, tmp_path):
     ("change", "message"),
     [
         (lambda c: c.update(format_version=99), r"was written by a newer posvec .* upgrade posvec"),
-        (lambda c: c["settings"]["model"].update(dim=25), r"does not fit its config.json: input_vectors is not"),
+        (lambda c: c["settings"]["model"].update(dim=25), r"does not fit its config.json: input_vectors is "),
         (lambda c: c["settings"]["model"].update(shape=5), r"config.json is damaged \(there is no setting 'shape'"),
         (lambda c: c.pop("settings"), r"config.json is damaged"),
         (lambda c: c.update(report={"loss": 1}), r"config.json is damaged"),

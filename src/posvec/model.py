@@ -1,10 +1,9 @@
-"""The parameters of a model, and what follows from them: word vectors, context vectors, scores of masked words."""
+"""A model: its parameters, and the vectors and scores that follow from them."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.config import Config
-from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
+from posvec.query.contexts import MASK, PAD_WORD, context_of_mask, mask_word, split_sentence
 from posvec.query.exact import top_indices
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression
@@ -27,12 +26,22 @@ from posvec.system.arrays import FloatArray, is_padded, padded_table, sigmoid
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
-MASK, PAD_WORD = "[MASK]", "[PAD]"
-
 
 @dataclass(frozen=True)
 class Prediction:
-    """A word that may stand in the gap: its rank (1 is best), its score s(w, C) and sigma(score)."""
+    """A prediction of a masked word.
+
+    Attributes
+    ----------
+    word
+        The predicted word.
+    rank
+        Its rank among all words of the vocabulary; 1 is best.
+    score
+        s(w, C) = u_C . v_w
+    probability
+        sigma(score)
+    """
 
     word: str
     rank: int
@@ -41,10 +50,42 @@ class Prediction:
 
 
 class Model:
-    """A general, subword, positional or constrained positional model: the four differ in two settings only.
+    """A general, subword, positional or constrained positional model.
 
-    ``input_vectors`` u (V + B', D): words, then n-gram buckets; ``output_vectors`` v (V, D); ``positional_vectors`` d
-    (2c, D'). Train one with :func:`posvec.train`, open one with :func:`posvec.load`.
+    Train a model with :func:`posvec.train`, open a saved one with :func:`posvec.load`. The four kinds differ in two
+    settings only: whether words have n-grams, and D', the number of positional features.
+
+    Attributes
+    ----------
+    config : Config
+        All settings.
+    vocabulary : Vocabulary
+        The words and their counts.
+    rows : SubwordRows
+        Which rows of ``input_vectors`` each word is made of.
+    input_vectors
+        u, of shape (V + B', D): a row per word, then a row per n-gram bucket in use.
+    output_vectors
+        v, of shape (V, D).
+    positional_vectors
+        d, of shape (2c, D').
+    report : TrainingReport or None
+        How training went.
+    state : TrainingState or None
+        Where training stands, if it was interrupted.
+    origin : Folder or None
+        The folder from which the model was loaded; its tables are then mapped from the files.
+    compression : Compression or None
+        How the model was compressed, see :mod:`posvec.evaluation.compression`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> model = posvec.load("model")
+    >>> model.vectors["cat"].shape
+    (16,)
+    >>> [each.rank for each in model.predict_masked("the [MASK] sees the dog", topn=2)]
+    [1, 2]
     """
 
     def __init__(
@@ -67,15 +108,22 @@ class Model:
         self.positional_vectors = positional_vectors
         self.report = report
         self.state = state
-        """Where training stands if it was interrupted, else None."""
         self.origin = origin
-        """The folder that the model was loaded from, if it was; its tables are those of the files, then."""
         self.compression = compression
-        """How the model was made smaller, if it was: see :mod:`posvec.evaluation.compression`."""
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
-        """A model with initial values. ``bucket_ids`` keeps the order of an earlier model's rows."""
+        """Create a model with initial values.
+
+        Parameters
+        ----------
+        config
+            All settings.
+        vocabulary
+            The words.
+        bucket_ids
+            The n-gram buckets of an earlier model, whose rows come first and in the same order.
+        """
         rows = build_rows(vocabulary, config.subwords, bucket_ids)
         shape = config.model
         input_vectors = padded_table(rows.table_rows, shape.dim)
@@ -92,7 +140,15 @@ class Model:
         return Model(config, vocabulary, rows, input_vectors, output_vectors, positional_vectors)
 
     def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
-        """A copy with more words, to be trained further: everything learnt is kept, new rows get initial values."""
+        """Return a copy with more words, to be trained further; new rows get initial values.
+
+        Parameters
+        ----------
+        vocabulary
+            All words of this model, and new ones.
+        config
+            The settings of further training; the shape of the model must stay the same.
+        """
         kept = dataclasses.replace(config.model, initializer=self.config.model.initializer)
         for before, now in ((self.config.model, kept), (self.config.subwords, config.subwords)):
             for name, value in dataclasses.asdict(before).items():
@@ -104,16 +160,16 @@ class Model:
         input_vectors, output_vectors = self.trained_tables()
         grown = Model.create(config, vocabulary, self.rows.bucket_ids)
         new_input, new_output = grown.trained_tables()
-        places = np.array([vocabulary.index[word] for word in self.vocabulary.words])
+        new_rows = np.array([vocabulary.index[word] for word in self.vocabulary.words])
         old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)
-        new_input[places] = input_vectors[:old]
+        new_input[new_rows] = input_vectors[:old]
         new_input[new : new + buckets] = input_vectors[old:]
-        new_output[places] = output_vectors
+        new_output[new_rows] = output_vectors
         grown.positional_vectors[:] = self.positional_vectors
         return grown
 
     def trainable(self) -> Model:
-        """This model if its tables can be written, else a copy in memory: a loaded model is mapped read-only."""
+        """Return this model if its tables are writable, otherwise a copy; a loaded model is mapped read-only."""
         before = self.trained_tables()
         if is_padded(before[0]) and before[0].flags.writeable:
             return self
@@ -126,48 +182,59 @@ class Model:
 
     @property
     def has_outputs(self) -> bool:
-        """Whether there are output vectors, which masked words are predicted by; compression can leave them out."""
+        """Whether the model has output vectors, which predict masked words; compression can omit them."""
         return self.compression is None or not self.compression.vectors_only
 
     def trained_tables(self) -> tuple[FloatArray, FloatArray]:
-        """The input and the output vectors as training needs them; ModelError if the model is compressed."""
+        """Return the input and output vectors as float32 arrays; raise ModelError if the model is compressed."""
         tables = self.input_vectors, self.output_vectors
         if self.compression or not isinstance(tables[0], np.ndarray) or not isinstance(tables[1], np.ndarray):
             raise ModelError("a compressed model cannot be trained further; train the one that it was made from")
         return tables[0], tables[1]
 
-    # ---- what the model knows ---------------------------------------------------------------------------------
+    # ---- vectors and predictions --------------------------------------------------------------------------------
 
     @cached_property
     def vectors(self) -> WordVectors:
-        """The word vectors, made when first asked for: each the mean of its word's rows."""
+        """The word vectors: each is the mean of the rows of its word."""
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
 
     def context_vector(self, sentence: str | Sequence[str], position: int | None = None) -> FloatArray:
-        """u_C of the one [MASK] in a sentence: the mean of u_w * [d_p, 1, ..., 1] over up to c words on each side.
+        """Return u_C, the mean of u_w * [d_p, 1, ..., 1] over the context words of a masked word.
 
-        A sentence without [MASK] needs the ``position`` of the word to be masked, 0 for the first one. [PAD] holds a
-        position and contributes nothing; a word with no vector is passed over, as in training.
+        Parameters
+        ----------
+        sentence
+            A sentence with one [MASK]. [PAD] takes up a position and contributes nothing; words without a vector are
+            skipped, as in training.
+        position
+            The index of the word to mask, in a sentence without [MASK]; the first word has index 0.
+
+        Returns
+        -------
+        ndarray
+            The context vector, of shape (D,).
         """
-        # Summed in an order that does not depend on positions, so that a model without them gives permuted
-        # sentences the very same vector.
+        # Summed in an order that does not depend on positions, so that a model without positional features gives
+        # permuted sentences exactly the same vector.
         context = sorted(self.context(sentence, position))
         total = sum((self.weighted(*each) for each in context), np.zeros(self.config.model.dim))
         return (total / len(context)).astype(np.float32)
 
     def context(self, sentence: str | Sequence[str], position: int | None = None) -> list[tuple[str, int]]:
-        """The context words of the one [MASK] in a sentence, or of the word at ``position``, each with its position."""
+        """Return the context words of the [MASK], or of the word at an index, each with its relative position."""
         words = self.split(sentence)
-        return self._context(words if position is None else _masked(words, position))
+        words = words if position is None else mask_word(words, position)
+        return context_of_mask(words, self.config.model.window, self.has_vector, self._skips_unknown)
 
     def weighted(self, word: str, position: int) -> NDArray[np.float64]:
-        """What a context word brings to u_C at its position, (D,): u_w * [d_p, 1, ..., 1]."""
+        """Return u_w * [d_p, 1, ..., 1], the contribution of a context word at a position to N u_C."""
         weighted: NDArray[np.float64] = self.vectors[word].astype(np.float64)
         weighted[: self.config.model.positional_dim] *= self.position(position)
         return weighted
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:
-        """The vector of a sentence, by ``mean``, ``sif`` or ``positional``: see :mod:`posvec.query.sentences`."""
+        """Return the vector of a sentence, of shape (D,); see :meth:`sentence_vectors`."""
         vector: FloatArray = self.sentence_vectors([sentence], method, a)[0]
         return vector
 
@@ -178,7 +245,25 @@ class Model:
         a: float = 1e-3,
         remove_component: bool = False,
     ) -> FloatArray:
-        """The vectors of many sentences, (n, D); without what they have in common, if ``remove_component``."""
+        """Return the vectors of sentences, of shape (n, D).
+
+        Parameters
+        ----------
+        sentences
+            Strings or lists of words.
+        method
+            ``mean``, ``sif`` or ``positional``, see :mod:`posvec.query.sentences`.
+        a
+            The parameter of ``sif``.
+        remove_component
+            Subtract the first principal component of the batch.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> posvec.load("model").sentence_vectors(["the cat sees the dog", "the river"]).shape
+        (2, 16)
+        """
         from posvec.query.sentences import sentence_vectors
 
         return sentence_vectors(self, sentences, method, a, remove_component)
@@ -190,9 +275,23 @@ class Model:
         words: Sequence[str] = (),
         features: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """The best words for the [MASK] of a sentence by s(w, C) = u_C . v_w, or the ranks of the ``words`` given.
+        """Predict the masked word of a sentence by s(w, C) = u_C . v_w.
 
-        With ``features``, these alone enter the score.
+        Parameters
+        ----------
+        sentence
+            A sentence with one [MASK].
+        topn
+            The number of predictions.
+        words
+            Return the predictions of these words instead of the best ones.
+        features
+            Use only these features in the score.
+
+        Returns
+        -------
+        list of Prediction
+            The best words, or the given ones, with their ranks and scores.
         """
         context_vector = self.context_vector(sentence)
         if features is None:
@@ -211,26 +310,26 @@ class Model:
         ]
 
     def masked_id(self, word: str) -> int:
-        """The row of a word in the output vectors; only words of the vocabulary have one."""
+        """Return the row of a word in the output vectors; only words of the vocabulary have one."""
         if word not in self.vocabulary:
             raise UnknownWordError(f"the model cannot predict {word}: not in its vocabulary; try a more frequent word")
         return self.vocabulary.index[word]
 
     @property
     def positions(self) -> list[int]:
-        """-c..-1, 1..c, in the order of the rows of the positional vectors."""
+        """The positions -c..-1, 1..c, in the order of the rows of ``positional_vectors``."""
         window = self.config.model.window
         return [*range(-window, 0), *range(1, window + 1)]
 
     def position(self, position: int) -> FloatArray:
-        """d_p, (D',), for p in -c..-1, 1..c."""
+        """Return d_p, of shape (D',), for p in -c..-1, 1..c."""
         window = self.config.model.window
         row = position + window if position < 0 else position + window - 1
         vector: FloatArray = self.positional_vectors[row]
         return vector
 
     def position_importance(self) -> dict[int, float]:
-        """The l2 norm of d_p for every position p, min-max scaled to 0..1."""
+        """Return the l2 norm of d_p for every position p, scaled to 0..1."""
         self.check_positional()
         norms = np.linalg.norm(self.positional_vectors, axis=1)
         span = norms.max() - norms.min()
@@ -238,67 +337,56 @@ class Model:
         return dict(zip(self.positions, scaled.tolist(), strict=True))
 
     def check_positional(self) -> None:
-        """Raises if there are no positional vectors."""
+        """Raise PosvecError if the model has no positional vectors."""
         if self.config.model.positional_dim == 0:
             raise PosvecError(
                 f"a {self.config.kind} model has no positional vectors; train a positional or constrained model"
             )
 
     def split(self, sentence: str | Sequence[str]) -> list[str]:
-        """The words of a sentence as the model's tokenizer finds them, with [MASK] and [PAD]; a list stays as it is."""
-        if not isinstance(sentence, str):
-            for word in sentence if isinstance(sentence, Iterable) else [sentence]:
-                if not isinstance(word, str):
-                    raise PosvecError(f"a sentence is a string or a list of words, and {word!r} is neither")
-            return list(sentence)
-        tokenizer = get_tokenizer(self.config.text.tokenizer)
-        words: list[str] = []
-        for part in re.split(r"(\[MASK\]|\[PAD\])", sentence):
-            words += (
-                [part] if part in (MASK, PAD_WORD) else [w for line in tokenizer.split(part.encode()) for w in line]
-            )
-        return words
+        """Split a sentence into words with the tokenizer of the model, keeping [MASK] and [PAD]."""
+        return split_sentence(sentence, self.config.text.tokenizer)
 
-    def places(self, words: Sequence[str]) -> list[str]:
-        """The words that positions are counted by: as in training, all of them or those that have a vector."""
-        if self.config.training.positions != "kept":
+    def counted_words(self, words: Sequence[str]) -> list[str]:
+        """Return the words that count as positions: as in training, all words or those that have a vector."""
+        if not self._skips_unknown:
             return list(words)
         return [word for word in words if word in (MASK, PAD_WORD) or self.has_vector(word)]
 
     def has_vector(self, word: str) -> bool:
-        """Whether a word of a sentence has a vector; [MASK] and [PAD] have none."""
+        """Return whether a word of a sentence has a vector; [MASK] and [PAD] have none."""
         return word not in (MASK, PAD_WORD) and self.vectors.has_vector(word)
 
-    def _context(self, words: list[str]) -> list[tuple[str, int]]:
-        """The context words of the gap, each with its position."""
-        if words.count(MASK) != 1:
-            raise PosvecError(
-                f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
-            )
-        words = self.places(words)
-        gap, window = words.index(MASK), self.config.model.window
-        context = [
-            (word, place - gap)
-            for place, word in enumerate(words)
-            if 0 < abs(place - gap) <= window and self.has_vector(word)
-        ]
-        if not context:
-            raise UnknownWordError(
-                "no word of the sentence near its [MASK] has a vector in this model; use other words"
-            )
-        return context
+    @property
+    def _skips_unknown(self) -> bool:
+        return self.config.training.positions == "kept"
 
     # ---- storage ----------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Save as a folder: config.json, vocabulary.txt and model.safetensors, replaced as one or not at all."""
+        """Save the model as a folder: config.json, vocabulary.txt and model.safetensors.
+
+        An existing model is replaced completely or not at all.
+
+        Parameters
+        ----------
+        path
+            The folder, or its address on a remote filesystem.
+        overwrite
+            Replace an existing model.
+
+        Raises
+        ------
+        ModelError
+            If the folder cannot be written, or holds a model and ``overwrite`` is false.
+        """
         from posvec.storage.model_files import save_model
 
         save_model(self, path, overwrite)
 
     @staticmethod
     def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
-        """Open a saved model. The tables are mapped from the file, not read; ``verify`` checks every byte of them."""
+        """Open a saved model, see :func:`posvec.load`."""
         from posvec.storage.model_files import read_model
 
         return Model(**vars(read_model(path, verify)))
@@ -311,7 +399,7 @@ class Model:
         license: str | None = None,
         language: str | None = None,
     ) -> None:
-        """Save with a model card, as the Hugging Face hub has it: :mod:`posvec.storage.hub`."""
+        """Save the model with a model card for the Hugging Face hub."""
         from posvec.storage.hub import save_pretrained
 
         save_pretrained(self, folder, overwrite=overwrite, license=license, language=language)
@@ -320,7 +408,7 @@ class Model:
     def from_pretrained(
         name: str | os.PathLike[str], *, revision: str | None = None, token: str | None = None
     ) -> Model:
-        """Open a folder, or fetch owner/name from the Hugging Face hub."""
+        """Open a folder, or download owner/name from the Hugging Face hub."""
         from posvec.storage.hub import fetch_pretrained
 
         path = name if Path(name).exists() else fetch_pretrained(str(name), revision=revision, token=token)
@@ -335,7 +423,7 @@ class Model:
         license: str | None = None,
         language: str | None = None,
     ) -> str:
-        """Upload to the Hugging Face hub as owner/name, with a card; returns the address of the commit."""
+        """Upload the model with a card to the Hugging Face hub as owner/name; return the address of the commit."""
         from posvec.storage.hub import push_to_hub
 
         return push_to_hub(self, name, private=private, token=token, license=license, language=language)
@@ -347,13 +435,3 @@ class Model:
             f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}"
             + (f", compressed: {self.compression}>" if self.compression else ">")
         )
-
-
-def _masked(words: list[str], position: int) -> list[str]:
-    if MASK in words:
-        raise PosvecError(f"the sentence has its {MASK} already; leave out the position, or the {MASK}")
-    if not 0 <= position < len(words):
-        raise PosvecError(
-            f"position {position} is not in the sentence, which has {len(words)} words; the first has position 0"
-        )
-    return [*words[:position], MASK, *words[position + 1 :]]

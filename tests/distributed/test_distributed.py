@@ -29,7 +29,8 @@ from posvec.vocabulary import Vocabulary
 ray = pytest.importorskip("ray", reason='needs Ray: pip install "posvec[distributed]"')
 
 from posvec import distributed  # noqa: E402
-from posvec.distributed import crew, text  # noqa: E402
+from posvec.distributed import corpus as cluster_corpus  # noqa: E402
+from posvec.distributed.worker_pool import WorkerPool  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +89,15 @@ def sources(tmp_path):
 @pytest.mark.parametrize("kind", ["files", "lines"])
 @pytest.mark.parametrize("piece", [97, 1000, 1 << 20])
 def test_words_are_counted_and_encoded_as_on_one_machine(cluster, sources, kind, piece, monkeypatch):
-    monkeypatch.setattr(text, "_PIECE", piece)
+    monkeypatch.setattr(cluster_corpus, "_MAX_PIECE_BYTES", piece)
     config = make_config(min_count=20).vocabulary
     with open_corpus(iter(sources[kind]) if kind == "lines" else sources[kind]) as corpus:
         expected = Vocabulary.count(corpus, config)
-        counted = text.count(corpus, config, 2)
+        counted = cluster_corpus.count(corpus, config, 2)
         assert counted.words == expected.words
         assert counted.counts.tolist() == expected.counts.tolist()
         assert counted.total_words == expected.total_words
-        whole, shards = encode(corpus, expected), text.encode(corpus, expected, 2)
+        whole, shards = encode(corpus, expected), cluster_corpus.encode(corpus, expected, 2)
     assert (shards.tokens, len(shards), shards.chunks) == (whole.tokens, len(whole), whole.chunks)
     assert (shards.in_vocabulary, shards.digest) == (whole.in_vocabulary, whole.digest)
     for index in range(whole.chunks):
@@ -112,7 +113,7 @@ def _lines_of(chunk):
 
 
 def test_a_line_that_is_not_utf_8_is_named_by_its_number_in_the_file(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_PIECE", 50)
+    monkeypatch.setattr(cluster_corpus, "_MAX_PIECE_BYTES", 50)
     path = tmp_path / "bad.txt"
     path.write_bytes(b"some words here\n" * 30 + b"caf\xe9\n" + b"more words\n" * 30)
     with pytest.raises(CorpusError, match="line 31;"):
@@ -135,9 +136,9 @@ class Killer:
 
     def __init__(self, monkeypatch, words: int) -> None:
         self.words, self.killed = words, 0
-        self.workers: list[crew.Workers] = []
-        begin = crew.Workers.start
-        monkeypatch.setattr(crew.Workers, "start", lambda each, *args: self.workers.append(each) or begin(each, *args))
+        self.workers: list[WorkerPool] = []
+        begin = WorkerPool.start
+        monkeypatch.setattr(WorkerPool, "start", lambda each, *args: self.workers.append(each) or begin(each, *args))
 
     def on_chunk(self, progress):
         if progress.words >= self.words and not self.killed:
@@ -181,8 +182,8 @@ def test_one_worker_learns_what_one_process_learns_up_to_rounding(cluster, varie
 
 def test_at_first_one_worker_trains_alone_and_every_stretch_is_trained_once(cluster, varied, monkeypatch):
     rounds = []
-    train = crew.Workers.train
-    monkeypatch.setattr(crew.Workers, "train", lambda each, bounds: rounds.append(bounds) or train(each, bounds))
+    train = WorkerPool.train
+    monkeypatch.setattr(WorkerPool, "train", lambda each, bounds: rounds.append(bounds) or train(each, bounds))
     distributed.train(varied, "subword", **SMALL, workers=2, warmup_words=2000)
     assert [bounds[0] for bounds in rounds[1:]] == [bounds[-1] for bounds in rounds[:-1]]
     alone = [bounds for bounds in rounds if bounds[1] == bounds[2] > bounds[0]]

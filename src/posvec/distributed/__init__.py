@@ -1,8 +1,8 @@
-"""The same training on a Ray cluster (extra ``distributed``): corpora and vocabularies that one machine cannot serve.
+"""Training on a Ray cluster (extra ``distributed``), for corpora and vocabularies that are too large for one machine.
 
-Counting and encoding give what they give on one machine. Training is local stochastic gradient descent: every worker
-trains a replica on its share of the text, and the workers exchange what they have learnt (``crew.py``, ``plan.py``).
-docs/scale.md says what to expect of many workers.
+Counting and encoding give the same results as on one machine. Training is local stochastic gradient descent: every
+worker trains a replica on its part of the text, and the workers exchange their changes (``worker_pool.py``,
+``plan.py``). docs/scale.md describes what to expect of many workers.
 """
 
 from __future__ import annotations
@@ -25,31 +25,43 @@ __all__ = ["SETTINGS", "Options", "resume", "search", "train"]
 
 
 def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", **arguments: Any) -> Model:
-    """:func:`posvec.train` on a cluster, with the same arguments and those of :class:`Options`.
+    """Train a model on a cluster, like :func:`posvec.train`.
 
-    ``cluster``: ``auto``, which starts one on this machine if it is not a node of any, or the address of one. Files of
-    the corpus must be where every node can read them; ``threads`` are those of each worker. By default, the learning
-    rate of more than two workers ends at 0.15 of its start, or lower.
+    Parameters
+    ----------
+    corpus, model
+        As in :func:`posvec.train`. Every node must be able to read the files of the corpus.
+    cluster
+        The address of a cluster, or ``auto``: the cluster of this machine, or a new one if there is none.
+    **arguments
+        The other arguments of :func:`posvec.train`, and the settings of :class:`Options`; ``threads`` is the number of
+        threads of each worker. With more than two workers, the default final learning rate is at most 0.15 of the
+        initial one.
+
+    Returns
+    -------
+    Model
+        The trained model; ``report.cluster`` describes the exchanges.
     """
-    from posvec.distributed.cluster import Cluster, connected
+    from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.training import pipeline
 
-    options, others = _parted(arguments)
+    options, others = _split(arguments)
     others = {**_rate(options, model, others), **canonical_names(others)}
     with connected(cluster, options, others.get("threads")):
-        return pipeline.train(corpus, model, backend=Cluster(options), **others)
+        return pipeline.train(corpus, model, backend=ClusterBackend(options), **others)
 
 
 def resume(
     path: str | os.PathLike[str], corpus: Source | None = None, *, cluster: str = "auto", **arguments: Any
 ) -> Model:
-    """:func:`posvec.resume` on a cluster: of any training that was interrupted, on a cluster or not."""
-    from posvec.distributed.cluster import Cluster, connected
+    """Resume interrupted training on a cluster, like :func:`posvec.resume`; it may have begun elsewhere."""
+    from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.training import pipeline
 
-    options, others = _parted(arguments)
+    options, others = _split(arguments)
     with connected(cluster, options, others.get("threads")):
-        return pipeline.resume(path, corpus, backend=Cluster(options), **others)
+        return pipeline.resume(path, corpus, backend=ClusterBackend(options), **others)
 
 
 def search(
@@ -61,18 +73,18 @@ def search(
     workers: int = 2,
     **arguments: Any,
 ) -> SearchResult:
-    """:func:`posvec.tuning.search` by several workers of a cluster at once, each of which trains whole models.
+    """:func:`posvec.tuning.search` with several workers of a cluster, each of which trains whole models.
 
-    The corpus, the folder of the study (or the database of its ``storage``) and test files must be where every node can
-    read them.
+    Every node must be able to read the corpus, the test files, and the folder of the study or the database of its
+    ``storage``.
     """
-    from posvec.distributed.cluster import Cluster, connected
+    from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.distributed.searching import run_together
     from posvec.tuning import search as run
 
     options = make_options(workers=workers)
     with connected(cluster, options, arguments.get("threads")):
-        threads = Cluster(options).threads(arguments.get("threads") or 0)
+        threads = ClusterBackend(options).threads(arguments.get("threads") or 0)
         runner = partial(run_together, workers=options.workers, threads=threads)
         return run(corpus, model, output=Path(output).absolute(), runner=runner, **arguments)
 
@@ -83,6 +95,6 @@ def _rate(options: Options, model: str, arguments: dict[str, Any]) -> dict[str, 
     return rate_of_workers(model, options.workers) if is_default and not arguments.get("start") else {}
 
 
-def _parted(arguments: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
+def _split(arguments: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
     options = make_options(**{name: value for name, value in arguments.items() if name in SETTINGS})
     return options, {name: value for name, value in arguments.items() if name not in SETTINGS}

@@ -1,4 +1,4 @@
-"""Memory to use again: what is new takes longer to get from the system than all that is done with it."""
+"""Memory that is reused: allocating new memory would take longer than the work done with it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Buffers:
-    """Of any shape and type, in memory that was taken before if there is some that is large enough; for any thread."""
+class BufferPool:
+    """Provides arrays of any shape and type in memory that is reused; any thread may use it."""
 
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []
         self._lock = Lock()
 
     def take(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array with arbitrary values."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         with self._lock:
             found = next((i for i, memory in enumerate(self._free) if memory.size >= size), None)
@@ -27,12 +28,12 @@ class Buffers:
             memory = np.empty(_rounded(size), np.uint8)
         return memory[:size].view(dtype).reshape(shape)
 
-    def give(self, buffers: Iterable[Any]) -> None:
-        """Back, or parts of them; nobody uses them any more."""
+    def release(self, buffers: Iterable[Any]) -> None:
+        """Return arrays, or parts of them, that nobody uses any more."""
         with self._lock:
             self._free += [buffer.base for buffer in buffers]
 
 
 def _rounded(size: int) -> int:
-    """Sizes that are almost the same share their memory."""
+    """Round a size up to a power of two, so that buffers of similar sizes can be reused."""
     return 1 << max(0, size - 1).bit_length()

@@ -1,4 +1,4 @@
-"""A Ray cluster as an engine of training: connecting to it, and what it does in place of this machine's threads."""
+"""A Ray cluster as a backend of training, and the connection to it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, ProgressCallback
-from posvec.distributed.crew import Workers
+from posvec.distributed.corpus import ShardedCorpus, count, encode
 from posvec.distributed.failures import failure, reason
 from posvec.distributed.options import Options
-from posvec.distributed.text import ShardedCorpus, count, encode
+from posvec.distributed.worker_pool import WorkerPool
 from posvec.errors import PosvecError
 from posvec.model import Model
 from posvec.system.extras import require_extra
 from posvec.system.threads import thread_count
 from posvec.vocabulary import Vocabulary
 
-_ANSWER_SECONDS = 10.0
-_MOST_PARTS = 64  # that words are counted in, whatever the number of processors
+_CONNECT_TIMEOUT = 10.0
+_MAX_PARTS = 64  # tasks that merge counts, whatever the number of processors
 
 
-class Cluster:
-    """Counts, encodes and trains on the nodes of a Ray cluster. Made by :func:`connected`."""
+class ClusterBackend:
+    """Counts, encodes and trains on the nodes of a Ray cluster; needs a connection, see :func:`connected`."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -43,21 +43,21 @@ class Cluster:
             return encode(corpus, vocabulary, self._parallel(), progress)
 
     @contextlib.contextmanager
-    def executor(self, model: Model, corpus: ShardedCorpus) -> Iterator[Workers]:
-        workers = Workers(model, corpus, self.options, self.threads(model.config.training.threads))
+    def executor(self, model: Model, corpus: ShardedCorpus) -> Iterator[WorkerPool]:
+        workers = WorkerPool(model, corpus, self.options, self.threads(model.config.training.threads))
         try:
             yield workers
         finally:
             workers.close()
 
     def _parallel(self) -> int:
-        return min(_MOST_PARTS, self._processors())
+        return min(_MAX_PARTS, self._processors())
 
     def _processors(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def threads(self, wanted: int) -> int:
-        """Of each worker; 0 shares the processors between them."""
+        """Return the number of threads of each worker; 0 divides the processors between the workers."""
         processors, workers = self._processors(), self.options.workers
         threads = wanted or max(1, processors // workers)
         if workers * threads > processors:
@@ -77,12 +77,12 @@ class Cluster:
 
 @contextlib.contextmanager
 def connected(address: str, options: Options, threads: object = None) -> Iterator[None]:
-    """Ray is connected to the cluster at an address until the end, unless this process was connected to one before.
+    """Connect to the cluster at an address, and disconnect at the end unless this process was connected before.
 
-    ``auto`` is a cluster that this machine is a node of, else one that is started on it, with room for the workers even
-    where they outnumber the cores. ``local`` starts one in any case.
+    ``auto`` is the cluster of which this machine is a node. If there is none, a cluster is started on this machine,
+    with room for all workers even if they outnumber the cores. ``local`` always starts one.
     """
-    if "usearch" in sys.modules and "ray" not in sys.modules:  # each brings a C++ library of its own: Ray would abort
+    if "usearch" in sys.modules and "ray" not in sys.modules:  # their C++ libraries conflict: Ray would abort
         raise PosvecError(
             "Ray cannot start in a process that has opened an approximate index; train in another process, or import "
             "ray before you open the index"
@@ -92,15 +92,15 @@ def connected(address: str, options: Options, threads: object = None) -> Iterato
         yield
         return
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of a change to come
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of tasks that a dead worker leaves without arguments
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # suppresses a warning about a future change
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # errors of tasks whose arguments were lost with a worker
     try:
         if address == "local" or (address == "auto" and not _is_running(ray, quiet)):
             per_worker = threads if isinstance(threads, int) and threads > 0 else 1
             processors = max(options.workers * per_worker, thread_count(0))
             ray.init(address="local", num_cpus=processors, include_dashboard=False, **quiet)
         elif address != "auto":
-            _knock(address)
+            _check_address(address)
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, OSError, ray.exceptions.RayError) as error:
         raise PosvecError(
@@ -121,9 +121,9 @@ def _is_running(ray: Any, quiet: dict[str, Any]) -> bool:
     return True
 
 
-def _knock(address: str) -> None:
-    """Raises OSError or ValueError if nobody answers at host:port: Ray itself tries for minutes, and complains."""
+def _check_address(address: str) -> None:
+    """Raise OSError or ValueError if nothing answers at host:port; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError("an address is host:port, such as 10.0.0.1:6379")
-    socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
+        raise ValueError("an address is host:port, for example 10.0.0.1:6379")
+    socket.create_connection((host, int(port)), _CONNECT_TIMEOUT).close()

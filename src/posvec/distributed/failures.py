@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster, as a sentence."""
+"""Failures of a cluster as error messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from posvec.errors import PosvecError
 
 
 def failure(error: Exception) -> PosvecError:
-    """What a task, a worker or Ray itself has raised."""
+    """Return the error to raise for what a task, a worker or Ray itself has raised."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, PosvecError):
         return cause
@@ -14,5 +14,5 @@ def failure(error: Exception) -> PosvecError:
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what Ray says, which can be long."""
+    """Return the first line of an error message of Ray, which can be long."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,7 +1,7 @@
-"""What a worker holds: a copy of the model, trained on its share of the stretches, and exchanged block by block.
+"""A worker's copy of the model, trained on the worker's chunks and exchanged block by block.
 
-Training goes on while an exchange is under way: what is received includes all that was handed over, to which what was
-done since then is added.
+Training continues while an exchange is in progress: the values that are received include all changes that had been
+extracted, and the changes since then are added to them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from posvec._kernel import hand_over, take_over
-from posvec.distributed.buffers import Buffers
-from posvec.distributed.combining import Changes
-from posvec.distributed.plan import Plan
+from posvec._kernel import hand_over as extract_deltas
+from posvec._kernel import take_over as rebase
+from posvec.distributed.buffers import BufferPool
+from posvec.distributed.combining import BlockDeltas
+from posvec.distributed.plan import ExchangePlan
 from posvec.model import Model
 from posvec.system.arrays import RowArray
 from posvec.training.chunks import ChunkedCorpus
@@ -24,18 +25,18 @@ from posvec.training.threads import ThreadedJob
 
 
 class Replica:
-    """A copy of a model. Nothing here knows how workers are reached."""
+    """A copy of a model; it does not know how workers communicate."""
 
-    def __init__(self, model: Model, text: ChunkedCorpus, plan: Plan, threads: int) -> None:
+    def __init__(self, model: Model, corpus: ChunkedCorpus, plan: ExchangePlan, threads: int) -> None:
         self.plan, self.threads = plan, threads
-        self._trainer = ChunkTrainer(model, text, threads)
+        self._trainer = ChunkTrainer(model, corpus, threads)
         self._trainer.tables.take()
         self.tables = self._trainer.tables.stored
         self.base: dict[int, RowArray] = {}
-        """Each block as it was received last: the same arrays for all replicas that share memory."""
-        self._handed_over: defaultdict[int, list[RowArray]] = defaultdict(list)
-        """The rows of blocks when their changes were handed over, as long as those have not come back; oldest first."""
-        self._buffers = Buffers()
+        """Each block as it was last received: the same arrays for all replicas that share memory."""
+        self._snapshots: defaultdict[int, list[RowArray]] = defaultdict(list)
+        """The rows of blocks when their deltas were extracted, for exchanges in progress, oldest first."""
+        self._buffers = BufferPool()
 
     def train(self, first: int, end: int, held_out: bool = False) -> ChunkResult:
         """Train chunks ``first`` to ``end - 1``."""
@@ -43,36 +44,36 @@ class Replica:
             return total(job.results())
 
     def start(self, blocks: Mapping[int, RowArray]) -> None:
-        """All blocks as they are to be; what was done to them here is forgotten."""
-        self._handed_over.clear()
+        """Set all blocks, and discard the changes of this replica."""
+        self._snapshots.clear()
         for number, values in blocks.items():
             self.plan.blocks[number].write(self.tables, values)
             self.base[number] = values
 
-    def changes(self, blocks: Sequence[int]) -> list[Changes]:
-        """What was done to blocks since they were handed over last."""
-        return [self._changes(number) for number in blocks]
+    def deltas(self, blocks: Sequence[int]) -> list[BlockDeltas]:
+        """Return the changes of blocks since their deltas were last extracted."""
+        return [self._deltas(number) for number in blocks]
 
-    def reuse(self, changes: Iterable[Sequence[Changes]]) -> None:
-        """The memory of changes that nobody needs any more; from any thread."""
-        self._buffers.give(change.moved for some in changes for change in some)
+    def reuse(self, deltas: Iterable[Sequence[BlockDeltas]]) -> None:
+        """Reuse the memory of deltas that are no longer needed; any thread may call this."""
+        self._buffers.release(each.values for some in deltas for each in some)
 
     def receive(self, blocks: Mapping[int, RowArray]) -> None:
-        """Blocks with what all workers did to them, of the oldest exchange that is under way."""
+        """Set blocks to their combined values, from the oldest exchange in progress."""
         for number, values in blocks.items():
-            handed_over, *later = self._handed_over[number]
-            for place, rows in self.plan.blocks[number].parts(self.tables):
-                for each in (rows, *(snapshot[place] for snapshot in later)):
-                    take_over(each, handed_over[place], values[place])
-            self._buffers.give([handed_over])
-            self._handed_over[number] = later
+            snapshot, *later = self._snapshots[number]
+            for rows, table_rows in self.plan.blocks[number].parts(self.tables):
+                for each in (table_rows, *(other[rows] for other in later)):
+                    rebase(each, snapshot[rows], values[rows])
+            self._buffers.release([snapshot])
+            self._snapshots[number] = later
             self.base[number] = values
 
-    def _changes(self, number: int) -> Changes:
-        since = self._handed_over[number][-1] if self._handed_over[number] else self.base[number]
-        now, moved = (self._buffers.take(since.shape, since.dtype) for _ in range(2))
-        touched, count = np.empty(len(since), np.uint32), 0
-        for place, rows in self.plan.blocks[number].parts(self.tables):
-            count = hand_over(rows, since[place], now[place], moved, touched, place.start, count)
-        self._handed_over[number].append(now)
-        return Changes(touched[:count], moved[:count])
+    def _deltas(self, number: int) -> BlockDeltas:
+        since = self._snapshots[number][-1] if self._snapshots[number] else self.base[number]
+        snapshot, values = (self._buffers.take(since.shape, since.dtype) for _ in range(2))
+        changed, count = np.empty(len(since), np.uint32), 0
+        for rows, table_rows in self.plan.blocks[number].parts(self.tables):
+            count = extract_deltas(table_rows, since[rows], snapshot[rows], values, changed, rows.start, count)
+        self._snapshots[number].append(snapshot)
+        return BlockDeltas(changed[:count], values[:count])

@@ -1,4 +1,4 @@
-"""The trials of a search on a cluster: each worker takes the next one and trains it, as processes of a study can."""
+"""A hyperparameter search on a cluster: each worker takes the next trial and trains it."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from posvec.tuning.results import SearchResult, format_settings, format_values
 from posvec.tuning.summary import summarize
 from posvec.tuning.trials import DEFAULT_TRIALS, TrialRunner
 
-_SECONDS_BETWEEN_LOOKS = 1.0
+_POLL_SECONDS = 1.0
 
 
 def run_together(
     search: TrialRunner, trials: int | None, seconds: float | None, keep_best: bool, *, workers: int, threads: int
 ) -> SearchResult:
-    """Every worker runs the search as one process does; they meet in the study's storage."""
+    """Run the search in every worker; they share the storage of the study."""
     ray = require_extra("ray", "distributed")
     if trials is None and seconds is None:
         trials = DEFAULT_TRIALS
-    helper = copy.copy(search)
-    helper.display, helper.base = Silent(), search.base.replace(threads=threads)
+    remote = copy.copy(search)
+    remote.display, remote.base = Silent(), search.base.replace(threads=threads)
     running = ray.remote(num_cpus=threads)(TrialRunner.run)
     started = time.monotonic()
     with search.display.stage(f"searching with {workers} workers") as show:
-        tasks = [running.remote(helper, trials, seconds, keep_best) for _ in range(workers)]
+        tasks = [running.remote(remote, trials, seconds, keep_best) for _ in range(workers)]
         seen = {trial.number for trial in summarize(search.study, importance=False).trials if trial.seconds}
         with _cancelling(ray, tasks):
             left = tasks
             while left:
-                _, left = ray.wait(left, num_returns=len(left), timeout=_SECONDS_BETWEEN_LOOKS)
+                _, left = ray.wait(left, num_returns=len(left), timeout=_POLL_SECONDS)
                 _note(search, seen)
                 done = search.finished() / trials if trials else (time.monotonic() - started) / (seconds or 1)
                 show(min(1.0, done))
@@ -47,7 +47,7 @@ def run_together(
 
 
 def _note(search: TrialRunner, seen: set[int]) -> None:
-    """Tell of the trials that have ended since."""
+    """Report the trials that have ended since the last call."""
     for trial in summarize(search.study, importance=False).trials:
         if trial.seconds and trial.number not in seen:
             seen.add(trial.number)
@@ -57,7 +57,7 @@ def _note(search: TrialRunner, seen: set[int]) -> None:
 
 @contextmanager
 def _cancelling(ray: Any, tasks: list[Any]) -> Iterator[None]:
-    """Ctrl-C reaches the workers, which put back the trials that they were at."""
+    """Pass Ctrl-C on to the workers, which put their present trials back."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""A worker of the cluster: a process that holds a replica. Its methods are what the driver asks of it over Ray."""
+"""A worker of the cluster: a process that holds a replica; the driver calls its methods through Ray."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from posvec.config import Config
-from posvec.distributed.combining import Changes, exchange
-from posvec.distributed.plan import Plan
+from posvec.distributed.combining import BlockDeltas, combine_into
+from posvec.distributed.plan import ExchangePlan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
 from posvec.subwords import SubwordRows
@@ -22,108 +22,111 @@ from posvec.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Blueprint:
-    """All of a model but its parameters, and what a worker needs to train them."""
+class WorkerSetup:
+    """What a worker needs: the model without its parameters, the corpus, and the plan of exchanges."""
 
     config: Config
     vocabulary: Vocabulary
     rows: SubwordRows
-    text: ChunkedCorpus
-    plan: Plan
+    corpus: ChunkedCorpus
+    plan: ExchangePlan
     threads: int
     rule: str
 
 
 @dataclass(frozen=True)
-class Step:
+class StepResult:
     """What a worker did between two exchanges."""
 
     words: int
     masked_words: int
     loss: float
     seconds: float
-    """Of training."""
-    sent: int
-    """Bytes of changes for other workers."""
+    """Training time."""
+    bytes_sent: int
+    """Size of the deltas for other workers."""
 
 
 class Worker:
-    def __init__(self, place: int, blueprint: Blueprint) -> None:
-        shape = blueprint.config.model
+    """A Ray actor."""
+
+    def __init__(self, index: int, setup: WorkerSetup) -> None:
+        shape = setup.config.model
         model = Model(
-            blueprint.config,
-            blueprint.vocabulary,
-            blueprint.rows,
-            padded_table(blueprint.rows.table_rows, shape.dim),
-            padded_table(len(blueprint.vocabulary), shape.dim),
+            setup.config,
+            setup.vocabulary,
+            setup.rows,
+            padded_table(setup.rows.table_rows, shape.dim),
+            padded_table(len(setup.vocabulary), shape.dim),
             np.empty((2 * shape.window, shape.positional_dim), np.float32),
         )
-        self.replica = Replica(model, blueprint.text, blueprint.plan, blueprint.threads)
-        self._place, self._plan, self._rule = place, blueprint.plan, blueprint.rule
+        self.replica = Replica(model, setup.corpus, setup.plan, setup.threads)
+        self._index, self._plan, self._rule = index, setup.plan, setup.rule
         self._values: dict[int, RowArray] = {}
-        """This worker's blocks as they are after their last exchange."""
-        self._own: dict[int, list[Changes]] = {}  # of exchanges that are under way
-        self._sent: list[list[Changes]] = []
-        self._milestone: tuple[list[RowArray], ...] = ()
+        """The blocks that this worker owns, as they are after their last exchange."""
+        self._own: dict[int, list[BlockDeltas]] = {}
+        """This worker's deltas of the blocks that it owns, by the numbers of exchanges in progress."""
+        self._sent: list[list[BlockDeltas]] = []
+        self._sync_point: tuple[list[RowArray], ...] = ()
 
     def process_id(self) -> int:
         return os.getpid()
 
     def start(self, numbers: Sequence[Sequence[int]], *values: Sequence[RowArray]) -> None:
-        """From all blocks as they are given, whatever was done before."""
-        blocks = _together(numbers, values)
+        """Set all blocks, and discard everything done before."""
+        blocks = _by_number(numbers, values)
         self._own.clear()
-        self._values = {i: blocks[i].copy() for i in blocks if self._plan.owner(i) == self._place}
+        self._values = {i: blocks[i].copy() for i in blocks if self._plan.owner(i) == self._index}
         self.replica.start(blocks)
 
     def keep(self, *blocks: list[RowArray]) -> None:
-        """Hold on to all blocks of a milestone: should another node be lost, copies are here."""
-        self._milestone = blocks
+        """Keep references to all blocks of a sync point, so that they survive the loss of another node."""
+        self._sync_point = blocks
 
     def step(
         self,
         first: int,
         end: int,
         held_out: bool,
-        number: int,
-        wanted: Mapping[int, Sequence[int]],
+        exchange: int,
+        blocks_of: Mapping[int, Sequence[int]],
         numbers: Sequence[Sequence[int]],
         *values: Sequence[RowArray],
     ) -> Any:
-        """Receive blocks, train stretches, and hand over what was done to the blocks wanted, by their owners.
+        """Receive blocks, train chunks, and return the deltas of the blocks to exchange, by their owners.
 
-        What is this worker's own stays here, under the number of the exchange.
+        The deltas of this worker's own blocks stay here, under the number of the exchange.
         """
-        self.replica.receive(_together(numbers, values))
+        self.replica.receive(_by_number(numbers, values))
         started = time.monotonic()
-        tally = self.replica.train(first, end, held_out)
+        result = self.replica.train(first, end, held_out)
         seconds = time.monotonic() - started
-        changes = {owner: self.replica.changes(blocks) for owner, blocks in wanted.items()}
-        if self._place in changes:
-            self._own[number] = changes.pop(self._place)
-        step = Step(*tally, seconds, sum(change.bytes for some in changes.values() for change in some))
-        self.replica.reuse(self._sent)  # Ray has made a copy of what was returned
-        self._sent = list(changes.values())
-        return (step, *self._sent) if changes else step
+        deltas = {owner: self.replica.deltas(blocks) for owner, blocks in blocks_of.items()}
+        if self._index in deltas:
+            self._own[exchange] = deltas.pop(self._index)
+        step = StepResult(*result, seconds, sum(each.bytes for some in deltas.values() for each in some))
+        self.replica.reuse(self._sent)  # Ray has copied what the last step returned
+        self._sent = list(deltas.values())
+        return (step, *self._sent) if deltas else step
 
     def combine(
-        self, number: int, blocks: Sequence[int], _after: object, _own: Step, *others: Sequence[Changes]
+        self, exchange: int, blocks: Sequence[int], _previous: object, _own: StepResult, *others: Sequence[BlockDeltas]
     ) -> tuple[None, list[RowArray]]:
-        """This worker's blocks with what all have done to them in an exchange; runs beside training.
+        """Combine the deltas of all workers into this worker's blocks, while training continues.
 
-        Not before the exchange before it has ended, nor the step in which this worker kept its own changes: of both
-        something is given, as is what comes first here for the next exchange.
+        Ray calls this when the previous exchange and the step that has extracted this worker's own deltas have ended:
+        both are arguments, and the first value returned is an argument of the next exchange.
         """
-        held = self._values  # first: of an exchange from before a new start, there are no changes any more
-        own = self._own.pop(number)
-        changes = [*others[: self._place], own, *others[self._place :]]  # sums are the same whoever makes them
-        values = [held[block] for block in blocks]
-        for block, rows, *each in zip(blocks, values, *changes, strict=True):
-            exchange(self._plan.blocks[block], rows, each, self._rule)
+        all_values = self._values  # read first: after a restart, the exchange has no deltas here and must fail
+        own = self._own.pop(exchange)
+        deltas = [*others[: self._index], own, *others[self._index :]]  # in the same order, whoever adds them up
+        values = [all_values[block] for block in blocks]
+        for block, rows, *each in zip(blocks, values, *deltas, strict=True):
+            combine_into(self._plan.blocks[block], rows, each, self._rule)
         self.replica.reuse([own])
         return None, values
 
 
-def _together(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[RowArray]]) -> dict[int, RowArray]:
-    """Blocks by their numbers."""
+def _by_number(numbers: Sequence[Sequence[int]], values: Sequence[Sequence[RowArray]]) -> dict[int, RowArray]:
+    """Return blocks by their numbers."""
     return {number: each for some in zip(numbers, values, strict=True) for number, each in zip(*some, strict=True)}

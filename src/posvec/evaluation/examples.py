@@ -25,7 +25,8 @@ from posvec.evaluation.clusters import find as find_clusters
 from posvec.evaluation.context_words import importance
 from posvec.evaluation.masked import explain
 from posvec.evaluation.results import Result, Table
-from posvec.model import MASK, PAD_WORD, Model
+from posvec.model import Model
+from posvec.query.contexts import MASK, PAD_WORD
 from posvec.query.exact import top_indices
 from posvec.system.arrays import FloatArray, IndexArray, sigmoid
 from posvec.training.sources import open_source

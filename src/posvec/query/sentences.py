@@ -115,7 +115,7 @@ def _positional(model: Model, words: list[str]) -> FloatArray:
     weight 1 / |C_g|. Adding the weights up over the gaps first gives one weight per word and position, (n, 2c).
     """
     shape = model.config.model
-    words = model.places(words)
+    words = model.counted_words(words)
     known = np.array([number for number, word in enumerate(words) if model.has_vector(word)], np.intp)
     if not len(known):
         return np.zeros(shape.dim, np.float32)

@@ -1,7 +1,7 @@
-"""Counting and encoding on a cluster: tasks over pieces of the text, and what they make, merged.
+"""Count and encode a corpus on a cluster: tasks process pieces of the text, and their results are merged.
 
-The results are those of one machine. Encoded pieces stay in Ray's object store, which hands them to the workers that
-need them, moves to disk what has no room, and makes again what was lost with its node.
+The results are the same as on one machine. Encoded pieces stay in Ray's object store, which sends them to the workers
+that need them, spills to disk what does not fit into memory, and recomputes what was lost with its node.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ from posvec.errors import CorpusError
 from posvec.system.extras import require_extra
 from posvec.vocabulary import Vocabulary, no_words_error
 
-_PIECE = 32 << 20  # bytes of text at most
-_KEPT = 2  # pieces that a worker keeps at hand
+_MAX_PIECE_BYTES = 32 << 20
+_CACHED_SHARDS = 2  # per worker
 
 
 def count(
     corpus: Corpus, config: VocabularyConfig, parallel: int, progress: ProgressCallback | None = None
 ) -> Vocabulary:
-    """The vocabulary of a corpus: tasks count a piece each, others add up the counts of a part of the words each."""
+    """Return the vocabulary of a corpus.
+
+    Each task counts the words of a piece; other tasks merge the counts of one part of the words each.
+    """
     ray = require_extra("ray", "distributed")
     counting = ray.remote(num_returns=parallel + 1)(_count_piece)
     counted = [counting.remote(piece, corpus.errors, corpus.tokenizer, parallel) for piece in _pieces(corpus, parallel)]
@@ -47,14 +50,14 @@ def count(
         distinct, highest = sum(each.distinct for each in merged), max(each.highest for each in merged)
         raise no_words_error(corpus.name, distinct, tokens, highest, config)
     vocabulary = Vocabulary.from_counts(kept, config)
-    vocabulary.total_words = tokens  # those of dropped words too
+    vocabulary.total_words = tokens  # including dropped words
     return vocabulary
 
 
 def encode(
     corpus: Corpus, vocabulary: Vocabulary, parallel: int, progress: ProgressCallback | None = None
 ) -> ShardedCorpus:
-    """The ids of a corpus, in shards that lie in the object store."""
+    """Encode a corpus into shards in the object store."""
     ray = require_extra("ray", "distributed")
     words = ray.put(vocabulary.words)
     encoding = ray.remote(num_returns=2)(_encode_piece)
@@ -86,10 +89,10 @@ def encode(
 
 @dataclass
 class ShardedCorpus:
-    """An encoded corpus in shards; a copy of this, without them, is what each worker holds."""
+    """An encoded corpus in shards; each worker has a copy of this object, which refers to the shards."""
 
     shards: Sequence[Any]
-    """References to the ids of a shard and where its lines begin in them."""
+    """References to the ids of each shard and the offsets of its lines in them."""
     first_tokens: NDArray[np.int64]
     """(shards + 1,)"""
     first_lines: NDArray[np.int64]
@@ -97,7 +100,7 @@ class ShardedCorpus:
     """(chunks + 1, 2): the line and the token at which each chunk begins."""
     in_vocabulary: int
     digest: str
-    _at_hand: OrderedDict[int, tuple[NDArray[np.uint32], NDArray[np.uint64]]] = field(default_factory=OrderedDict)
+    _cache: OrderedDict[int, tuple[NDArray[np.uint32], NDArray[np.uint64]]] = field(default_factory=OrderedDict)
 
     @property
     def tokens(self) -> int:
@@ -111,7 +114,7 @@ class ShardedCorpus:
         return len(self.bounds) - 1
 
     def chunk(self, index: int) -> Chunk:
-        """Lines of one shard, or a copy of lines that lie in several."""
+        """Return a chunk: a view of one shard, or a copy of lines from several."""
         (begin, token), (end, last) = self.bounds[index : index + 2].tolist()
         first = int(np.searchsorted(self.first_tokens, token, "right")) - 1
         if last <= self.first_tokens[first + 1]:
@@ -129,11 +132,11 @@ class ShardedCorpus:
 
     def _shard(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         with _LOCK:
-            if number not in self._at_hand:
-                self._at_hand[number] = require_extra("ray", "distributed").get(self.shards[number])
-                if len(self._at_hand) > _KEPT:
-                    self._at_hand.popitem(last=False)
-            return self._at_hand[number]
+            if number not in self._cache:
+                self._cache[number] = require_extra("ray", "distributed").get(self.shards[number])
+                if len(self._cache) > _CACHED_SHARDS:
+                    self._cache.popitem(last=False)
+            return self._cache[number]
 
 
 _LOCK = threading.Lock()
@@ -141,7 +144,7 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True)
 class _Counts:
-    """Words that are kept, and what is to be said if none are."""
+    """The words of one part that are frequent enough, and what the message needs if none are."""
 
     words: list[str]
     counts: NDArray[np.int64]
@@ -150,12 +153,12 @@ class _Counts:
 
 
 def _pieces(corpus: Corpus, parallel: int) -> Iterator[TextPiece]:
-    """At least some for each process, so that none waits long for the last one."""
-    return corpus.pieces(min(_PIECE, corpus.size_hint // (4 * parallel) + 1))
+    """Return pieces of the text: several per process, so that none waits long for the last one."""
+    return corpus.pieces(min(_MAX_PIECE_BYTES, corpus.size_hint // (4 * parallel) + 1))
 
 
 def _follow(results: Sequence[Any], progress: ProgressCallback | None) -> list[Any]:
-    """What tasks have made, in their order; ``progress`` hears how many have ended."""
+    """Wait for tasks and return their results in order; report the fraction that has finished."""
     ray = require_extra("ray", "distributed")
     waiting = list(results)
     while waiting:
@@ -166,14 +169,14 @@ def _follow(results: Sequence[Any], progress: ProgressCallback | None) -> list[A
 
 
 def _count_piece(piece: TextPiece, errors: str, tokenizer: str, parts: int) -> list[Any]:
-    """How many tokens there are, then the counts of words, parted by a hash of the word."""
+    """Return the number of tokens, then the counts of words, partitioned by a hash of the word."""
     counter = WordCounter(get_tokenizer(tokenizer))
     for block in text_blocks(piece, errors):
         counter.add(block)
     words, counts = counter.most_common(1, None)
     part = np.fromiter((zlib.crc32(word.encode()) % parts for word in words), np.int64, len(words))
     split = [np.flatnonzero(part == i) for i in range(parts)]
-    return [counter.tokens, *(([words[i] for i in places.tolist()], counts[places]) for places in split)]
+    return [counter.tokens, *(([words[i] for i in indices.tolist()], counts[indices]) for indices in split)]
 
 
 def _merge(min_count: int, *counted: tuple[list[str], NDArray[np.int64]]) -> _Counts:
@@ -186,7 +189,7 @@ def _merge(min_count: int, *counted: tuple[list[str], NDArray[np.int64]]) -> _Co
 
 
 def _encode_piece(piece: TextPiece, errors: str, tokenizer: str, words: list[str]) -> tuple[Any, Any]:
-    """Tokens, lines and tokens in the vocabulary; then the ids and where lines begin in them."""
+    """Return the numbers of tokens, lines and tokens in the vocabulary; then the ids and the offsets of lines."""
     encode_block: Callable[[bytes], Any] = partial(WordIds(words).encode, get_tokenizer(tokenizer))
     ids, lengths, inside = [np.empty(0, np.uint32)], [np.empty(0, np.uint64)], 0
     for block in text_blocks(piece, errors):
@@ -202,7 +205,7 @@ def _encode_piece(piece: TextPiece, errors: str, tokenizer: str, words: list[str
 def _find_starts(
     shard: tuple[NDArray[np.uint32], NDArray[np.uint64]], before: int, targets: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
-    """The line of the shard, and the token of the corpus, at which chunks begin."""
+    """Return the line of the shard, and the token of the corpus, at which each chunk begins."""
     lines = shard[1].astype(np.int64)
-    places = np.searchsorted(lines, targets - before)
-    return list(zip(places.tolist(), (before + lines[places]).tolist(), strict=True))
+    first_lines = np.searchsorted(lines, targets - before)
+    return list(zip(first_lines.tolist(), (before + lines[first_lines]).tolist(), strict=True))
