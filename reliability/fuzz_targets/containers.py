@@ -16,7 +16,7 @@ import zstandard
 
 from fuzz_targets.target import TEXT
 from posvec.datasets import archives
-from posvec.system import files
+from posvec.system import decompression, files
 
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, mtime=0),
@@ -38,7 +38,7 @@ def check_compressed(data: bytes, folder: Path) -> None:
     path.write_bytes(data[1:])
     size, blocks = 0, []
     for block in files.read_blocks(path, lambda read: None):
-        assert len(block) <= files.BLOCK
+        assert len(block) <= decompression.BLOCK
         size += len(block)
         if size < 1 << 20:
             blocks.append(block)

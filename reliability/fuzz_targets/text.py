@@ -13,7 +13,7 @@ import posvec
 from fuzz_targets.target import TEXT
 from posvec import Vocabulary
 from posvec._kernel import WordCounter, WordIds, find_invalid_utf8, ngram_buckets, ngrams
-from posvec.corpus import sources
+from posvec.corpus.lines import whole_lines
 from posvec.corpus.tokenizers import get_tokenizer
 
 
@@ -40,7 +40,7 @@ def check_text(data: bytes, folder: Path) -> None:
         assert known == len(ids)
         assert [words[i] for i in ids] == [word for line in expected for word in line]
         assert lengths.tolist() == [len(line) for line in expected if line]
-        pieces = list(sources.whole_lines((data[i : i + 5] for i in range(0, len(data), 5)), 24))
+        pieces = list(whole_lines((data[i : i + 5] for i in range(0, len(data), 5)), 24))
         assert b"".join(pieces) == data
         if all(len(run.encode()) < 12 for run in re.split(r"[ \n\x1f]+", text)):
             assert [word for piece in pieces for line in tokenizer.split(piece) for word in line] == [

@@ -1,8 +1,8 @@
-"""Initial values of the input and the positional vectors: one function per initializer, in INITIALIZERS by name.
+"""Initial values of the input and positional vectors: one function per initializer, in INITIALIZERS by name.
 
-In the paper's letters, u is a feature of an input vector and d one of a positional vector, both among the first D'
-features. An initializer says where these two come from. All other features of the input vectors are U(+-1/D) whatever
-the initializer is, so with D' = 0 all initializers are the same. (Output vectors begin as zeros.)
+In the paper's notation, u is a feature of an input vector and d a feature of a positional vector, both among the first
+D' features. An initializer defines the distributions of these two. All other features of input vectors are U(+-1/D)
+with every initializer, so with D' = 0 all initializers are the same. Output vectors are initialized to zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Sampler = Callable[[np.random.Generator, "tuple[int, int]"], NDArray[np.float32]
 
 
 class Initializer(NamedTuple):
-    """Where u and d come from; None leaves u at U(+-1/D), the very values that it would have with D' = 0."""
+    """How u and d are drawn; with ``u`` = None, u is U(+-1/D), with the same values as with D' = 0."""
 
     u: Sampler | None
     d: Sampler
@@ -36,12 +36,39 @@ def initialize(
     threads: int = 1,
     first_row: int = 0,
 ) -> None:
-    """Fill ``input_vectors`` (rows, D) and ``positional_vectors`` (2c, D') in place.
+    """Fill input and positional vectors in place.
 
-    The arrays can be views with any strides, of float32 or of float64, which then holds the same values. A row depends
-    on the seed and its number alone, not on how many threads there are or how many rows are filled: rows that are added
-    to a table are filled by passing the part that holds them and the number of its ``first_row``, with None in place of
-    positional vectors that stay as they are. ``threads`` = 0 uses one per core.
+    A row depends only on the seed and its number, not on the number of threads or rows. So the rows that are added to a
+    table can be filled without the others.
+
+    Parameters
+    ----------
+    name
+        A key of ``INITIALIZERS``.
+    input_vectors
+        (rows, D), of any strides, float32 or float64 with the same values.
+    positional_vectors
+        (2c, D'), or None to fill the input vectors only.
+    positional_dim
+        D', how many features are weighted by position.
+    seed
+        The seed of all random numbers.
+    threads
+        How many threads to use; 0 is one per core.
+    first_row
+        The number of the first row of ``input_vectors``, if these are the last rows of a larger table.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such initializer, or the shapes do not fit together.
+
+    Examples
+    --------
+    >>> u, d = np.empty((100, 8), np.float32), np.empty((4, 8), np.float32)
+    >>> initialize("identity", u, d, positional_dim=8, seed=1)
+    >>> bool((np.abs(u) <= 1 / 8).all()), bool((d == 1).all())
+    (True, True)
     """
     rows, dim = input_vectors.shape
     _check(name, dim, positional_vectors, positional_dim)
@@ -49,50 +76,50 @@ def initialize(
     if positional_vectors is not None:
         positional_vectors[...] = d(_generator(seed, _POSITIONS, 0), positional_vectors.shape)
 
-    def fill(chunk: int) -> None:
-        # The whole chunk is drawn even where a part of it is wanted: so that its rows are the same either way.
-        begin, end = max(chunk * _CHUNK, first_row), min((chunk + 1) * _CHUNK, first_row + rows)
+    def fill(block: int) -> None:
+        # The whole block is drawn even if only some of its rows are filled, so that they have the same values.
+        begin, end = max(block * _BLOCK_ROWS, first_row), min((block + 1) * _BLOCK_ROWS, first_row + rows)
         target = input_vectors[begin - first_row : end - first_row]
-        wanted = slice(begin - chunk * _CHUNK, end - chunk * _CHUNK)
+        selected = slice(begin - block * _BLOCK_ROWS, end - block * _BLOCK_ROWS)
         if u is None or positional_dim < dim:
-            target[...] = _uniform(1 / dim)(_generator(seed, _FEATURES, chunk), (_CHUNK, dim))[wanted]
+            target[...] = _uniform(1 / dim)(_generator(seed, _FEATURES, block), (_BLOCK_ROWS, dim))[selected]
         if u is not None and positional_dim > 0:
-            values = u(_generator(seed, _POSITIONAL_FEATURES, chunk), (_CHUNK, positional_dim))
-            target[:, :positional_dim] = values[wanted]
+            values = u(_generator(seed, _POSITIONAL_FEATURES, block), (_BLOCK_ROWS, positional_dim))
+            target[:, :positional_dim] = values[selected]
 
-    chunks = range(first_row // _CHUNK, -(-(first_row + rows) // _CHUNK)) if rows else range(0)
-    for _ in map_in_order(fill, chunks, threads):
+    blocks = range(first_row // _BLOCK_ROWS, -(-(first_row + rows) // _BLOCK_ROWS)) if rows else range(0)
+    for _ in map_in_order(fill, blocks, threads):
         pass
 
 
 def sqrt_normal(dim: int) -> Initializer:
-    """u, d ~ N^0.5(0, 1/3D^2): a product u d has the mean and the variance of a feature of the subword model."""
+    """u, d ~ N^0.5(0, 1/3D^2): the product u d has the mean and the variance of a feature of the subword model."""
     sampler = _square_root_normal(_sigma(dim))
     return Initializer(sampler, sampler)
 
 
 def sqrt_normal_as_run(dim: int) -> Initializer:
-    """As the authors' code: u, d ~ N^0.5(0, sigma) where the text says N^0.5(0, sigma^2).
+    """u, d ~ N^0.5(0, sigma), as in the authors' code, where the text of the paper has N^0.5(0, sigma^2).
 
-    Deviation: the root is taken twice, so that the standard deviation of a product is 0.043 rather than 0.0019 at
-    D = 300. All that the paper measured was measured with this.
+    Deviation: the code takes the root twice, so that the standard deviation of a product is 0.043 rather than 0.0019 at
+    D = 300. All results of the paper were measured with this initializer.
     """
     sampler = _square_root_normal(math.sqrt(_sigma(dim)))
     return Initializer(sampler, sampler)
 
 
 def identity(dim: int) -> Initializer:
-    """u ~ U(+-1/D), d = 1: training begins as the subword model does. Explodes for D > 600, says the paper."""
+    """u ~ U(+-1/D), d = 1: training begins like that of the subword model. The paper reports overflow for D > 600."""
     return Initializer(None, _ones)
 
 
 def vanilla(dim: int) -> Initializer:
-    """u, d ~ U(+-1/D): products are so small, Var[u d] = 1/9D^4, that training hardly gets going."""
+    """u, d ~ U(+-1/D): products are so small, Var[u d] = 1/9D^4, that training progresses very slowly."""
     return Initializer(None, _uniform(1 / dim))
 
 
 def uniform(dim: int) -> Initializer:
-    """u, d ~ U(+-3^(1/4)/D^(1/2)): a product has the same mean and variance as with sqrt_normal."""
+    """u, d ~ U(+-3^(1/4)/D^(1/2)): the product has the same mean and variance as with sqrt_normal."""
     sampler = _uniform(math.sqrt(3 * _sigma(dim)))
     return Initializer(sampler, sampler)
 
@@ -105,24 +132,31 @@ INITIALIZERS: dict[str, Callable[[int], Initializer]] = {
     "uniform": uniform,
 }
 
-TERMS = 9  # k: the square-root normal distribution is an infinite product, cut off after the factors 0..k
+TERMS = 9  # k: the square-root normal distribution is an infinite product, truncated after the factors 0..k
 
 
 def square_root_normal_variance(k: int = TERMS) -> float:
-    """Var_k[u d] / sigma^2 of independent u, d ~ N^0.5(0, sigma^2) cut off after the factors 0..k; 1 in the limit.
+    """Return Var_k[u d] / sigma^2 of independent u, d ~ N^0.5(0, sigma^2), truncated after the factors 0..k.
+
+    Its limit is 1.
 
     E[u] = 0, so Var[u d] = E[u^2]^2 and E[u^2] / sigma = prod_n E[e^(2 a_n)]. As E[e^(-t G)] = (1 + t)^(-1/2) for
     G ~ Gamma(1/2, 1), E[e^(2 a_n)]^2 = (1 + 1/max(1, n)) / (1 + 2/(2n + 1)).
+
+    Examples
+    --------
+    >>> round(square_root_normal_variance(), 3), round(square_root_normal_variance(10**5), 3)
+    (0.952, 1.0)
     """
     if k < 0:
         raise ConfigError(f"k is the number of the last factor, at least 0, not {k}")
     return math.prod((1 + 1 / max(1, n)) / (1 + 2 / (2 * n + 1)) for n in range(k + 1))
 
 
-# Rows that one generator draws: few enough that their temporaries (some 600 kB each at D' = 300) stay in the cache.
-_CHUNK = 512
+# The rows that one generator draws: few enough that their temporaries (some 600 kB each at D' = 300) stay in the cache.
+_BLOCK_ROWS = 512
 
-# The streams of random numbers that a seed stands for.
+# The independent streams of random numbers that follow from a seed.
 _FEATURES, _POSITIONAL_FEATURES, _POSITIONS = range(3)
 
 
@@ -143,8 +177,8 @@ def _sigma(dim: int) -> float:
     return 1 / (math.sqrt(3) * dim)
 
 
-def _generator(seed: int, stream: int, chunk: int) -> np.random.Generator:
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(stream, chunk))))
+def _generator(seed: int, stream: int, block: int) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(stream, block))))
 
 
 def _ones(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float32]:
@@ -167,7 +201,7 @@ def _square_root_normal(sigma: float, k: int = TERMS) -> Sampler:
     """N^0.5(0, sigma^2): x = epsilon e^(a_0 + ... + a_k) sigma^(1/2), with a fair sign epsilon and
     a_n = 1/4 ln(1 + 1/max(1, n)) - G_n / (2n + 1), G_n ~ Gamma(1/2, 1).
 
-    Drawing k + 1 Gamma variates for each value would cost 300 ns. But if E ~ Exp(1) and theta is a uniform angle, then
+    Drawing k + 1 Gamma variates for each value would take 300 ns. But if E ~ Exp(1) and theta is a uniform angle, then
     E cos^2(theta) and E sin^2(theta) are two independent Gamma(1/2, 1) variates: half the squares of the two normal
     variates of Box and Muller. With E = -ln U, a pair n, m adds to the exponent
 

@@ -75,7 +75,7 @@ def test_without_a_licence_the_card_asks_for_one(model, tmp_path):
 
 
 def test_an_invalid_licence_name_is_refused_before_anything_is_written(model, tmp_path):
-    with pytest.raises(ConfigError, match=r"^license is a short name, such as mit, not 'my: own'$"):
+    with pytest.raises(ConfigError, match=r"^license must be a short name, for example mit, not 'my: own'$"):
         model.save_pretrained(tmp_path / "model", license="my: own")
     assert not (tmp_path / "model").exists()
 

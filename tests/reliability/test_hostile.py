@@ -192,7 +192,7 @@ def test_tables_that_lie_are_refused_before_they_are_given_room(saved: Path, con
 @pytest.mark.parametrize("ids", [np.zeros((1, 4), np.uint32), np.zeros(4, np.float64), np.zeros(4, np.uint64)])
 def test_buckets_of_another_type_or_shape_are_refused(saved: Path, ids: Any) -> None:
     tensors, _ = read_tensors(load_folder(saved).files["model.safetensors"])
-    posvec.storage.folders.write_tensors(saved.parent / "t", {**tensors, "bucket_ids": ids})
+    posvec.storage.safetensors.write_tensors(saved.parent / "t", {**tensors, "bucket_ids": ids})
     replace_file(saved, "model.safetensors", (saved.parent / "t").read_bytes())
     with pytest.raises(ModelError, match="bucket_ids is not"):
         Model.load(saved)

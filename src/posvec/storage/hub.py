@@ -1,4 +1,4 @@
-"""Hugging Face: a model's folder with a card, saved, fetched from the hub and pushed to it."""
+"""The Hugging Face hub: save a model with a model card, download and upload it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from posvec.system.extras import require_extra
 if TYPE_CHECKING:
     from posvec.model import Model
 
-# What a saved model's files are called, whatever their tags; a repository may hold others besides.
+# The files of a saved model, with any tags; a repository may hold other files too.
 _FILES = ("config.json", "vocabulary-*.txt", "model-*.safetensors")
 
 
@@ -32,10 +32,32 @@ def save_pretrained(
     language: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Save a model with its card, README.md: a folder to upload to a hub, or to open with ``posvec.load``.
+    """Save a model with its model card, README.md, as a folder to upload to a hub or to open with ``posvec.load``.
 
-    ``license`` and ``language`` are the hub's short names, such as mit and en; ``name`` is what the model will be
-    called there, owner/name.
+    Parameters
+    ----------
+    model
+        The model.
+    folder
+        The folder to write.
+    overwrite
+        Whether to replace a model that is there.
+    license, language
+        The hub's short names, for example mit and en.
+    name
+        The name of the model on the hub, owner/name.
+
+    Raises
+    ------
+    ModelError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> save_pretrained(posvec.load("model"), "for-the-hub", license="mit", name="me/animals")
+    >>> (Path("for-the-hub") / "README.md").read_text().splitlines()[2]
+    'license: mit'
     """
     card = model_card(model, name or Path(folder).absolute().name, license, language)
     model.save(folder, overwrite)
@@ -44,11 +66,31 @@ def save_pretrained(
 
 
 def fetch_pretrained(name: str, *, revision: str | None = None, token: str | None = None) -> Path:
-    """The folder of owner/name, fetched from the hub unless the last fetched copy is still the newest."""
+    """Download a model from the hub, unless the newest version is in the hub's cache.
+
+    Parameters
+    ----------
+    name
+        The name of the model, owner/name.
+    revision
+        A branch, tag or commit; by default the newest.
+    token
+        An access token, for private models.
+
+    Returns
+    -------
+    Path
+        The folder of the model.
+
+    Raises
+    ------
+    ModelError
+        If there is no such model, or the hub cannot be reached.
+    """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise ModelError(f"there is no folder {name}, and a model on the hub is named owner/name; check the spelling")
     hub = require_extra("huggingface_hub", "hub")
-    with _asking_the_hub(name):
+    with _hub_errors(name):
         return Path(hub.snapshot_download(name, revision=revision, token=token, allow_patterns=_FILES))
 
 
@@ -61,9 +103,33 @@ def push_to_hub(
     license: str | None = None,
     language: str | None = None,
 ) -> str:
-    """Upload a model with its card as owner/name, made if it is not there yet; returns the address of the commit."""
+    """Upload a model with its model card to the hub.
+
+    Parameters
+    ----------
+    model
+        The model.
+    name
+        The repository, owner/name, which is created if it does not exist.
+    private
+        Whether a new repository is private.
+    token
+        An access token; by default that of ``hf auth login``.
+    license, language
+        The hub's short names, for example mit and en.
+
+    Returns
+    -------
+    str
+        The URL of the commit.
+
+    Raises
+    ------
+    ModelError
+        If the hub cannot be reached or does not permit it.
+    """
     hub = require_extra("huggingface_hub", "hub")
-    with tempfile.TemporaryDirectory() as folder, _asking_the_hub(name):
+    with tempfile.TemporaryDirectory() as folder, _hub_errors(name):
         save_pretrained(model, folder, license=license, language=language, name=name)
         api = hub.HfApi(token=token)
         api.create_repo(name, private=private, exist_ok=True)
@@ -71,16 +137,18 @@ def push_to_hub(
             repo_id=name,
             folder_path=folder,
             commit_message=f"Upload {model!r}",
-            delete_patterns=list(_FILES),  # those of an earlier model, which have other tags
+            delete_patterns=list(_FILES),  # the files of an earlier model have other tags
         )
     return str(commit.commit_url)
 
 
 def model_card(model: Model, name: str, license: str | None = None, language: str | None = None) -> str:
-    """The card: what the model is, how it was trained, how to load it."""
+    """Return the model card: what the model is, how it was trained, how to load it."""
     for what, value in (("license", license), ("language", language)):
         if value is not None and not re.fullmatch(r"[\w.+-]+", value):
-            raise ConfigError(f"{what} is a short name, such as {'mit' if what == 'license' else 'en'}, not {value!r}")
+            raise ConfigError(
+                f"{what} must be a short name, for example {'mit' if what == 'license' else 'en'}, not {value!r}"
+            )
     settings = "\n".join(
         f"| `{setting.name}` | {getattr(getattr(model.config, setting.group), setting.name)} |"
         for setting in SETTINGS.values()
@@ -97,9 +165,9 @@ tags:
 
 # {name}
 
-Word vectors made with posvec: {_shape(model)}.
+Word vectors made with posvec: {_describe_shape(model)}.
 
-{_training(model)}
+{_describe_training(model)}
 
 ## How to load it
 
@@ -123,8 +191,8 @@ model.vectors.most_similar({word!r})
 
 
 @contextlib.contextmanager
-def _asking_the_hub(name: str) -> Iterator[None]:
-    """Turns what the hub or the way to it refuses into one sentence."""
+def _hub_errors(name: str) -> Iterator[None]:
+    """Turn the errors of the hub and of the network into ModelError."""
     errors = require_extra("huggingface_hub.errors", "hub")
     try:
         yield
@@ -133,15 +201,15 @@ def _asking_the_hub(name: str) -> Iterator[None]:
             f"there is no folder {name}, and no such model on the hub that you may use; check the spelling and the "
             "revision, or log in with: hf auth login"
         ) from error
-    # Its bases are the errors of the HTTP library that it uses, which is another one in every major version.
+    # Its base classes are the errors of the HTTP library, which differs between major versions of huggingface_hub.
     except (OSError, *errors.HfHubHTTPError.__bases__) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise ModelError(
-            f"the hub does not answer for {name} ({reason}); check the network and your rights, or name a folder"
+            f"the hub does not answer for {name} ({reason}); check the network and your access rights, or name a folder"
         ) from error
 
 
-def _shape(model: Model) -> str:
+def _describe_shape(model: Model) -> str:
     shape, ngrams = model.config.model, len(model.rows.bucket_ids)
     return (
         f"a {model.config.kind} model of {plural(len(model.vocabulary), 'word')}"
@@ -151,7 +219,7 @@ def _shape(model: Model) -> str:
     )
 
 
-def _training(model: Model) -> str:
+def _describe_training(model: Model) -> str:
     report = model.report
     if report is None:
         return f"Counted in {plural(model.vocabulary.total_words, 'word')} of text."

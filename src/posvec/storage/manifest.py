@@ -1,7 +1,7 @@
 """The manifest of a saved folder: ``config.json``, which lists the folder's data files.
 
-The names of data files carry a random tag (``model-1f3a5b7c9d0e.safetensors``), so that the files of two saves never
-share a name.
+The names of data files carry a random tag (``model-1f3a5b7c9d0e.safetensors``), so that the files of two saves have
+different names.
 """
 
 from __future__ import annotations

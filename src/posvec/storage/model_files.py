@@ -1,4 +1,4 @@
-"""A model as a folder of files: config.json, vocabulary.txt and model.safetensors (:mod:`posvec.storage.folders`)."""
+"""The files of a saved model: config.json, vocabulary.txt and model.safetensors (:mod:`posvec.storage.folders`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a saved model holds: the arguments of :class:`posvec.Model`, under the same names."""
+    """The content of a saved model: the arguments of :class:`posvec.Model`, under the same names."""
 
     config: Config
     vocabulary: Vocabulary
@@ -43,7 +43,29 @@ class StoredModel:
 
 
 def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Replace a folder as one or not at all."""
+    """Save a model as a folder, completely or not at all.
+
+    Parameters
+    ----------
+    model
+        The model.
+    path
+        The folder, or the URL of a remote one.
+    overwrite
+        Whether to replace a model that is there.
+
+    Raises
+    ------
+    ModelError
+        If the folder cannot be written; what was there before is unchanged.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> save_model(posvec.load("model"), "copy")
+    >>> read_model("copy").config == read_model("model").config
+    True
+    """
     tensors: dict[str, NDArray[Any]] = {
         **table_tensors("input_vectors", model.input_vectors),
         **table_tensors("output_vectors", model.output_vectors),
@@ -66,16 +88,34 @@ def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = Fal
 
 
 def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredModel:
-    """Map the tables, and check all else; with ``verify`` the tables, too."""
+    """Open a saved model.
+
+    Parameters
+    ----------
+    path
+        The folder, or the URL of a remote one.
+    verify
+        Whether to compare the checksums of all files, which reads the whole tables.
+
+    Returns
+    -------
+    StoredModel
+        The parts of the model; its tables are memory-mapped.
+
+    Raises
+    ------
+    ModelError
+        If the folder is missing, damaged or not a model.
+    """
     folder = load_folder(path, verify)
     for name in ("vocabulary.txt", "model.safetensors"):
         if name not in folder.files:
             kind = folder.config.get("kind", "model")
             raise ModelError(
-                f"{Path(path)} is not a complete model: config.json lists no {name} and calls it a {kind}; "
+                f"{Path(path)} is not a complete model: config.json lists no {name} and describes a {kind}; "
                 f"check the path, or restore it"
             )
-    config, report, state, compression = _described(folder, Path(path) / "config.json")
+    config, report, state, compression = _read_config(folder, Path(path) / "config.json")
     vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
     vocabulary.config = config.vocabulary
     tensors, _ = read_tensors(folder.files["model.safetensors"])
@@ -106,20 +146,20 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
         ) from error
 
 
-_BEFORE = {"precision": "float32"}
-"""Of models of 0.1.0, which do not say; so they are trained further as they have been."""
+# Models of posvec 0.1.0 do not store this setting; with it they are trained further with the same numbers as before.
+_IMPLIED_SETTINGS = {"precision": "float32"}
 
 
-def _described(
+def _read_config(
     folder: Folder, manifest: Path
 ) -> tuple[Config, TrainingReport | None, TrainingState | None, Compression | None]:
-    """What config.json says of a model."""
+    """Read the settings and records in config.json."""
     try:
         settings = folder.config["settings"]
-        config = Config.from_dict({**settings, "training": {**_BEFORE, **settings.get("training", {})}})
+        config = Config.from_dict({**settings, "training": {**_IMPLIED_SETTINGS, **settings.get("training", {})}})
         report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
         state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
-        compressed = folder.config.get("compression")  # models of format 1 need not say
+        compressed = folder.config.get("compression")  # optional in models of format 1
         return config, report, state, Compression(**compressed) if compressed else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{manifest} is damaged ({error}); restore it from a copy") from error

@@ -1,4 +1,4 @@
-"""What training says about itself: while it runs, when it is over, and where it stands when interrupted."""
+"""Records of training: progress for callbacks, the report of a finished training, the state of an interrupted one."""
 
 from __future__ import annotations
 
@@ -15,32 +15,37 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """Training at one moment."""
+    """The progress of training, passed to callbacks."""
 
     epoch: int
+    """The number of the current epoch, from 1."""
     epochs: int
+    """The number of epochs to train."""
     fraction: float
-    """How much of all epochs is done, 0 to 1."""
+    """The fraction of all epochs that is done, 0 to 1."""
     words: int
-    """Tokens read so far, over all epochs."""
+    """The tokens that were read so far, over all epochs."""
     seconds: float
+    """The time that was spent on training."""
     words_per_second: float
     seconds_left: float
+    """The estimated time until the end."""
     loss: float
-    """Mean loss per masked word, of late."""
+    """The mean loss per masked word of recent chunks."""
     lr: float
+    """The current learning rate."""
     validation_loss: float | None = None
-    """Of the last epoch that ended, if lines are held out."""
+    """The loss on held-out lines at the end of the last complete epoch, if lines are held out."""
 
     @property
     def share(self) -> float:
-        """Deprecated alias of ``fraction``."""
+        """The name of ``fraction`` in posvec 0.1.0, deprecated."""
         return self.fraction
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What came before training, in seconds."""
+    """The seconds that were spent before training."""
 
     counting: float = 0.0
     encoding: float = 0.0
@@ -49,84 +54,102 @@ class Preparation:
 
 @dataclass(frozen=True)
 class EpochReport:
-    """One pass over the corpus."""
+    """The result of one epoch."""
 
     loss: float
+    """The mean loss per masked word."""
     validation_loss: float | None
+    """The mean loss per masked word of held-out lines, if there are any."""
     seconds: float
 
 
 @dataclass(frozen=True)
 class ClusterReport:
-    """What it took to train on several workers, since training began or was last resumed."""
+    """Measurements of training on several workers, since it began or was last resumed."""
 
     workers: int
     rounds: int
-    """Between which the workers exchange what they have learnt."""
+    """The number of rounds; the workers exchange their updates between rounds."""
     bytes_sent: int
-    """By all workers together; on one machine through shared memory."""
+    """The bytes sent by all workers, on one machine through shared memory."""
     seconds_waited: float
-    """That a worker did not train while others did or rows were exchanged; mean over the workers."""
+    """How long a worker waited for others or for the exchange of rows; mean over the workers."""
     staleness: tuple[int, int]
-    """The words that others train between two exchanges of the rows that change most, and of those that do least."""
+    """The words that others train between two exchanges of the rows that change most, and least."""
     replaced: int
-    """Workers that died."""
+    """The number of workers that died and were replaced."""
 
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """What was trained, how long it took and how well it fits."""
+    """The report of a training: its settings, time and loss.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> report = posvec.load("model").report
+    >>> report.tokens, report.words, len(report.epochs)
+    (16000, 32000, 2)
+    """
 
     config: Config
     loss: float
-    """Mean negative-sampling loss per masked word over the last epoch."""
+    """The mean negative-sampling loss per masked word over the last epoch."""
     seconds: float
-    """Of training alone."""
+    """The time that training took, without preparation."""
     words: int
-    """Tokens read, over all epochs."""
+    """The tokens that were read, over all epochs."""
     masked_words: int
+    """The masked words that were trained, over all epochs."""
     lines: int
+    """The number of lines of the corpus."""
     tokens: int
-    """In the corpus."""
+    """The number of tokens of the corpus."""
     vocabulary: int
+    """The number of words that have vectors."""
     threads: int
     epochs: tuple[EpochReport, ...]
     before: Preparation = Preparation()
+    """The seconds that were spent before training."""
     stopped_early: bool = False
     cluster: ClusterReport | None = None
 
     @property
     def words_per_second(self) -> float:
+        """The speed of training, in tokens per second."""
         return self.words / self.seconds if self.seconds else 0.0
 
     @property
     def validation_loss(self) -> float | None:
+        """The loss on held-out lines at the end of the last epoch, if lines are held out."""
         return self.epochs[-1].validation_loss if self.epochs else None
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the values to save as JSON, without the settings, which are saved separately."""
         values = dataclasses.asdict(self)
-        del values["config"]  # stored beside it
+        del values["config"]
         return values
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
-        epochs = tuple(_built(EpochReport, epoch) for epoch in values["epochs"])
-        before = _built(Preparation, values["before"])
-        cluster = _built(ClusterReport, values["cluster"]) if values.get("cluster") else None
+        """Return the report of values from :meth:`to_dict`; TypeError or KeyError if they are not valid."""
+        epochs = tuple(_from_saved(EpochReport, epoch) for epoch in values["epochs"])
+        before = _from_saved(Preparation, values["before"])
+        cluster = _from_saved(ClusterReport, values["cluster"]) if values.get("cluster") else None
         made = {"config": config, "epochs": epochs, "before": before, "cluster": cluster}
-        return _built(TrainingReport, {**values, **made})
+        return _from_saved(TrainingReport, {**values, **made})
 
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far interrupted training got: everything that resuming needs beside the parameters."""
+    """The state of an interrupted training: everything that resuming needs in addition to the parameters."""
 
     corpus: str
-    """Digest of the encoded corpus."""
+    """The digest of the encoded corpus."""
     sources: list[str]
-    """Absolute paths that it was read from; empty if it did not come from files."""
+    """The absolute paths of its files; empty if not all of it was read from files."""
     blocks_done: int
-    """Over all epochs."""
+    """The number of chunks that were trained, over all epochs."""
     words: int
     masked_words: int
     seconds: float
@@ -137,18 +160,18 @@ class TrainingState:
     epochs: list[dict[str, Any]]
     before: Preparation = Preparation()
     content: str = ""
-    """Digest of the ids themselves, which tells the same text in other files; earlier versions wrote none."""
+    """The digest of the ids, which is the same for the same text in other files; posvec 0.1.0 saved none."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> TrainingState:
-        return _built(TrainingState, {**values, "before": _built(Preparation, values["before"])})
+        return _from_saved(TrainingState, {**values, "before": _from_saved(Preparation, values["before"])})
 
 
-def _built(kind: type[T], values: Mapping[str, Any]) -> T:
-    """What was saved, as it was; TypeError if a value is of another type, for a file can say anything."""
+def _from_saved(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Create a record from saved values; TypeError if a value has another type, because a file can hold anything."""
     for name, hint in get_type_hints(kind).items():
         if name in values and not _fits(values[name], hint):
             raise TypeError(f"{name} is {values[name]!r:.80}")

@@ -1,7 +1,7 @@
 """Tables of vectors that are stored in fewer bytes and decoded when they are read.
 
 A quantized table is indexed like an array (``table[rows]``, ``table[rows, columns]``, ``table @ vector``, ``shape``)
-and decodes only what is asked for. Its codes may be views of a memory-mapped file.
+and decodes only the selected rows. Its codes may be views of a memory-mapped file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Deferred handling of Ctrl-C and ``kill``: long work is told of the signal and stops where it can."""
+"""Deferred handling of Ctrl-C and ``kill``: a callback records the signal, and long work stops where it can."""
 
 from __future__ import annotations
 
