@@ -1,10 +1,10 @@
-"""Every Python that posvec supports and that this machine has, with the oldest and the newest packages that it allows.
+"""Test every supported Python on this machine with the oldest and the newest packages that posvec allows.
 
     python reliability/compatibility.py [3.10 ...] [--tests tests/storage ...] [--build-type Release] [--jobs 1]
 
-For each Python, posvec is built once (in build/compatibility) and installed beside the oldest versions of its base
-dependencies that there are wheels of, as pyproject.toml bounds them, and beside the newest; then tests run that need no
-extra. Needs uv, which chooses the versions: pip install uv.
+For each Python, posvec is built once (in build/compatibility) and installed with the oldest versions of its base
+dependencies within the bounds of pyproject.toml that have wheels, and with the newest; then the tests run that need no
+extra. Needs uv, which resolves the versions: pip install uv.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Outcome(NamedTuple):
     packages: str
     versions: str
     passed: bool
-    said: str
+    pytest_summary: str
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pythons", nargs="*", metavar="VERSION", default=VERSIONS)
     parser.add_argument("--tests", nargs="+", default=BASE)
-    parser.add_argument("--build-type", default="Release", help="Debug builds faster, and is slow to test")
-    parser.add_argument("--jobs", default="1", help="compilers at once")
+    parser.add_argument("--build-type", default="Release", help="Debug builds faster and tests slower")
+    parser.add_argument("--jobs", default="1", help="parallel compilers")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "results" / "reliability" / "compatibility.md")
     arguments = parser.parse_args()
     os.environ["CMAKE_BUILD_PARALLEL_LEVEL"] = arguments.jobs
@@ -74,7 +74,7 @@ def tested(version: str, arguments: argparse.Namespace) -> Iterator[Outcome]:
     wheel = build(python, version, arguments.build_type)
     for name, resolution in RESOLUTIONS.items():
         there = environment(FOLDER / f"{version}-{name}", python)
-        # Beside the wheel, for "lowest" is said of what is asked for itself.
+        # Together with the wheel, because lowest-direct applies to packages that are requested by name.
         install(there, "--resolution", resolution, "--only-binary", ":all:", wheel, *base_dependencies())
         install(there, "pytest", "hypothesis", "safetensors")
         done = run(
@@ -87,7 +87,7 @@ def tested(version: str, arguments: argparse.Namespace) -> Iterator[Outcome]:
 
 
 def find_python(version: str) -> Path | None:
-    """An interpreter that runs, not merely one of that name."""
+    """A working interpreter of that version, or None."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     named = [Path(found) for found in [shutil.which(f"python{version}")] if found]
     for python in [*sorted(pyenv.glob(f"{version}.*/bin/python")), *named]:
@@ -102,7 +102,7 @@ def build(python: Path, version: str, build_type: str) -> Path:
     wheels = FOLDER / f"{version}-wheel"
     shutil.rmtree(wheels, ignore_errors=True)
     options = ["--no-deps", "--no-build-isolation", f"-Ccmake.build-type={build_type}"]
-    built = FOLDER / f"{version}-{build_type}"  # kept, so that a second run compiles only what has changed
+    built = FOLDER / f"{version}-{build_type}"  # a second run compiles only what has changed
     run([there, "-m", "pip", "wheel", *options, f"-Cbuild-dir={built}", "-w", wheels, ROOT])
     return next(wheels.glob("*.whl"))
 
@@ -132,7 +132,7 @@ def install(python: Path, *packages: str | Path) -> None:
 
 
 def base_dependencies() -> list[str]:
-    """As pyproject.toml has them. (Not by tomllib, which Python 3.10 has not.)"""
+    """The dependencies in pyproject.toml, read without tomllib, which Python 3.10 does not have."""
     found = re.search(r"^dependencies = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
     assert found
     return re.findall(r'"([^"]+)"', found[1])
@@ -156,16 +156,19 @@ def run(command: Sequence[str | Path], check: bool = True) -> subprocess.Complet
 
 
 def report(outcomes: list[Outcome], arguments: argparse.Namespace) -> str:
-    rows = [[each.python, each.packages, each.versions, "yes" if each.passed else "NO", each.said] for each in outcomes]
+    rows = [
+        [each.python, each.packages, each.versions, "yes" if each.passed else "NO", each.pytest_summary]
+        for each in outcomes
+    ]
     command = " ".join(
         ["python reliability/compatibility.py", *(arguments.pythons if arguments.pythons != VERSIONS else ())]
     )
-    return f"""# Pythons and packages
+    return f"""# Python versions and packages
 
 Oldest: the lowest versions that pyproject.toml allows and that have wheels for this Python; newest: the highest. Tests:
 {", ".join(f"`{each}`" for each in arguments.tests)}.
 
-{table(["Python", "packages", "versions", "passed", "pytest says"], rows)}
+{table(["Python", "packages", "versions", "passed", "summary of pytest"], rows)}
 
 {datetime.now(timezone.utc):%Y-%m-%d}. Made by `{command}` at {commit()}, built as {arguments.build_type}, on {cpu()}.
 """

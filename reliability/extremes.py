@@ -1,8 +1,9 @@
-"""Extremes of text and shape, through all that is done with a model: each step works, or one sentence says why not.
+"""Extreme texts and settings through all steps: training, saving, loading, queries, evaluation and conversion.
 
     python reliability/extremes.py [CASE ...] [-o results/reliability/extremes.md]
 
-Without names, all cases but the vocabulary of 10 million words, which takes minutes and 5 GB: `extremes.py vocabulary`.
+Each step must work or be refused with one line. Without names, all cases run except for the vocabulary of 10 million
+words, which takes minutes and 5 GB: `extremes.py vocabulary`.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ COMMON: dict[str, Any] = {"dim": 8, "min_count": 1, "sample": 0.0, "threads": 1}
 
 
 class Case(NamedTuple):
-    about: str
+    title: str
     text: Callable[[], Iterator[str]]
-    """Pieces of a file."""
+    """Yields the content of the file in pieces."""
     settings: dict[str, Any] = {}  # noqa: RUF012
     kinds: tuple[str, ...] = tuple(MODELS)
 
@@ -48,28 +49,29 @@ class Outcome(NamedTuple):
     case: str
     kind: str
     step: str
-    said: str
-    """Empty where it worked."""
+    refusal: str
+    """The message of the error; empty if the step worked."""
     seconds: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("-o", "--output", type=Path, help="by default named after the cases, in results/reliability")
+    parser.add_argument("-o", "--output", type=Path, help="default: results/reliability/extremes[-CASES].md")
     arguments = parser.parse_args()
     outcomes: list[Outcome] = []
     for name in arguments.cases or [name for name in CASES if name != "vocabulary"]:
         for kind in CASES[name].kinds:
             with tempfile.TemporaryDirectory() as folder:
-                outcomes += passed_through(name, kind, Path(folder))
-            print(name, kind, [f"{each.step}: {each.said or 'works'}" for each in outcomes if each[:2] == (name, kind)])
+                outcomes += run_case(name, kind, Path(folder))
+            results = [each for each in outcomes if each[:2] == (name, kind)]
+            print(name, kind, [f"{each.step}: {each.refusal or 'works'}" for each in results])
     default = RESULTS / f"{'-'.join(['extremes', *arguments.cases])}.md"
     write(arguments.output or default, report(outcomes, " ".join(["", *arguments.cases])))
 
 
-def passed_through(name: str, kind: str, folder: Path) -> list[Outcome]:
-    """A case through all steps; whatever a step raises that is no sentence of posvec's ends it all."""
+def run_case(name: str, kind: str, folder: Path) -> list[Outcome]:
+    """Run all steps of a case. An exception that is not a PosvecError ends the program."""
     case, outcomes = CASES[name], list[Outcome]()
     os.environ["POSVEC_CACHE"] = str(folder / "cache")
     text = folder / "text.txt"
@@ -78,16 +80,16 @@ def passed_through(name: str, kind: str, folder: Path) -> list[Outcome]:
 
     @contextmanager
     def step(which: str) -> Iterator[None]:
-        begin, said = time.monotonic(), ""
+        begin, refusal = time.monotonic(), ""
         try:
             yield
         except PosvecError as error:
-            said = re.sub(r"\w{50,}", "…", str(error).replace(str(folder), "")).replace("|", "/")
-        outcomes.append(Outcome(name, kind, which, said, time.monotonic() - begin))
+            refusal = re.sub(r"\w{50,}", "…", str(error).replace(str(folder), "")).replace("|", "/")
+        outcomes.append(Outcome(name, kind, which, refusal, time.monotonic() - begin))
 
     with step("train and save"):
         posvec.train(text, kind, output=folder / "model", **{**COMMON, **case.settings})
-    if outcomes[-1].said:
+    if outcomes[-1].refusal:
         return outcomes
     with step("load"):
         model = posvec.load(folder / "model", verify=True)
@@ -105,10 +107,10 @@ def passed_through(name: str, kind: str, folder: Path) -> list[Outcome]:
         similarity.evaluate(model, folder / "pairs.txt")
     with step("predict"):
         assert all(np.isfinite(each.score) for each in model.predict_masked(f"{a} [MASK] {b}", topn=3))
-    for ending in (".txt", ".bin", ".npz"):
-        with step(f"convert to {ending}"):
-            convert(folder / "model", folder / f"vectors{ending}")
-            vectors = load_vectors(folder / f"vectors{ending}")
+    for extension in (".txt", ".bin", ".npz"):
+        with step(f"convert to {extension}"):
+            convert(folder / "model", folder / f"vectors{extension}")
+            vectors = load_vectors(folder / f"vectors{extension}")
             np.testing.assert_allclose(vectors[d], model.vectors[d], atol=1e-4)
     return outcomes
 
@@ -126,7 +128,7 @@ def lines(words: list[str], count: int, length: int, end: str = "\n") -> Callabl
 
 
 def ten_million_words() -> Iterator[str]:
-    """Each of them twice, in two orders."""
+    """Each word twice, in two orders."""
     for step in (1, 7_777_777):
         for begin in range(0, 10_000_000, 20):
             yield " ".join(f"{(begin + i) * step % 10_000_000:x}" for i in range(20)) + "\n"
@@ -142,11 +144,11 @@ CASES = {
     "long-lines": Case("lines of 100,000 tokens", lines(WORDS, 3, 100_000)),
     "long-words": Case("words of 10,000 characters", lines(long_words(), 20, 8)),
     "repetition": Case(
-        "words of 10,000 characters that repeat themselves", lines([each * 2000 for each in WORDS], 20, 8)
+        "words of 10,000 characters with repeated syllables", lines([each * 2000 for each in WORDS], 20, 8)
     ),
-    "one-line": Case("a file of one line without an end", lines(WORDS, 1, 5000, end="")),
-    "identical": Case("all words identical, so a vocabulary of one word", lines(["same"], 100, 50)),
-    "one-word": Case("a vocabulary of one word, others passed over", lines(WORDS, 100, 50), {"max_words": 1}),
+    "one-line": Case("a file of one line without a final line feed", lines(WORDS, 1, 5000, end="")),
+    "identical": Case("identical words, so that the vocabulary has one word", lines(["same"], 100, 50)),
+    "one-word": Case("a vocabulary limited to one word", lines(WORDS, 100, 50), {"max_words": 1}),
     "dim-1": Case("D = 1", lines(WORDS, 100, 50), {"dim": 1}),
     "dim-4096": Case("D = 4096", lines(WORDS, 20, 20), {"dim": 4096}),
     "window": Case("c = 65,536, larger than any line", lines(WORDS, 100, 20), {"window": 65_536}),
@@ -160,22 +162,24 @@ def report(outcomes: list[Outcome], names: str) -> str:
         some = [each for each in outcomes if each.case == name]
         kinds = list(dict.fromkeys(each.kind for each in some))
         steps = list(dict.fromkeys(each.step for each in some))
-        said = sorted({each.said for each in some if each.said})
+        refusals = sorted({each.refusal for each in some if each.refusal})
 
-        def cell(kind: str, step: str, some: list[Outcome] = some, said: list[str] = said) -> str:
+        def cell(kind: str, step: str, some: list[Outcome] = some, refusals: list[str] = refusals) -> str:
             found = [each for each in some if (each.kind, each.step) == (kind, step)]
             if not found:
                 return "–"
-            return f"says {said.index(found[0].said) + 1}" if found[0].said else f"works, {found[0].seconds:.1f} s"
+            if found[0].refusal:
+                return f"refused ({refusals.index(found[0].refusal) + 1})"
+            return f"works, {found[0].seconds:.1f} s"
 
-        notes = "".join(f"\n{number}. {each}" for number, each in enumerate(said, 1))
+        notes = "".join(f"\n{number}. {each}" for number, each in enumerate(refusals, 1))
         rows = [[step, *(cell(kind, step) for kind in kinds)] for step in steps]
-        sections.append(f"## {CASES[name].about}\n\n{table(['step', *kinds], rows)}\n{notes}\n")
+        sections.append(f"## {CASES[name].title}\n\n{table(['step', *kinds], rows)}\n{notes}\n")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return f"""# Extremes
 
-Each case through all that is done with a model. A step works, or says why not in one sentence, numbered below its
-table; anything else would have ended the program. Peak memory {peak:,.0f} MB.
+Each case runs through all steps. A step works, or is refused with one of the messages below its table; any other
+exception would have ended the program. Peak memory {peak:,.0f} MB.
 
 {"".join(f"{each}{chr(10)}" for each in sections)}
 {datetime.now(timezone.utc):%Y-%m-%d}. {made_by(f"python reliability/extremes.py{names}", "numpy")}"""

@@ -1,11 +1,12 @@
-"""Numerical trust: short trainings over presets, models, initializers, D and learning rates.
+"""Numerical stability: short trainings over presets, models, initializers, D and learning rates.
 
-    python reliability/grid.py [--every 1] [--kept build/grid.jsonl] [-o results/reliability/grid.md]
+    python reliability/grid.py [--every 1] [--runs build/grid.jsonl] [-o results/reliability/grid.md]
 
 No parameter may become NaN or infinite, and the loss of the last epoch must be well below that of the first, for every
-learning rate of the documented range (`posvec train --help`). Where a few epochs do not suffice, because all begins
-near zero and steps are short, many do. What happens beyond the range is counted. Levels of the kernel (POSVEC_CPU) must
-give the same model, but for rounding. What was trained is kept, and an interrupted run goes on from there.
+learning rate in the documented range (`posvec train --help`). If a few epochs do not suffice, because all values start
+close to zero and steps are small, more epochs are tried. Outcomes out of the range are only counted. All CPU levels of
+the kernel (POSVEC_CPU) must give the same model up to rounding. Finished trainings are saved, so that an interrupted
+run can continue.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ RESULTS = Path(__file__).parents[1] / "results" / "reliability"
 DIMS = (1, 10, 100, 300)
 INITIALIZERS = SETTINGS["initializer"].choices
 RATES = (0.005, 0.025, 0.05, 0.1, 0.5, 2.0, 100.0)
-NOISE = 0.01  # epochs draw other windows and negatives: the loss of a model that stands still varies by some 0.0003
-EPOCHS = (5, 50, 200)  # more only where fewer move nothing
+NOISE = 0.01  # windows and negatives differ between epochs: the loss of a model that does not learn varies by 0.0003
+EPOCHS = (5, 50, 200)  # more only if the loss did not fall with fewer
 
 
 class Point(NamedTuple):
@@ -56,8 +57,8 @@ class Outcome(NamedTuple):
     first: float
     last: float
     epochs: int
-    said: str
-    """Where training was refused."""
+    refusal: str
+    """The message of the error if training was refused."""
 
     @property
     def is_good(self) -> bool:
@@ -66,17 +67,17 @@ class Outcome(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="one of so many points")
-    parser.add_argument("--kept", type=Path, default=Path(__file__).parents[1] / "build" / "grid.jsonl")
+    parser.add_argument("--every", type=int, default=1, help="train every n-th point")
+    parser.add_argument("--runs", "--kept", type=Path, default=Path(__file__).parents[1] / "build" / "grid.jsonl")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "grid.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["POSVEC_CACHE"] = folder
         corpus = write_corpus(Path(folder) / "corpus.txt")
-        kept = {Point(*run["point"]): run for run in read_runs(arguments.kept)}
+        finished = {Point(*run["point"]): run for run in read_runs(arguments.runs)}
         outcomes = []
         for point in itertools.islice(points(), 0, None, arguments.every):
-            run = kept.get(point) or keep_run(arguments.kept, train_long_enough(point, corpus)._asdict())
+            run = finished.get(point) or keep_run(arguments.runs, train_long_enough(point, corpus)._asdict())
             outcomes.append(Outcome(**{**run, "point": point}))
             print(*point, *outcomes[-1][1:], flush=True)
         levels = list(compare_levels(corpus))
@@ -86,14 +87,14 @@ def main() -> None:
 
 
 def points() -> Iterator[Point]:
-    """All of them; initializers differ only where there are positional features."""
+    """All points; initializers vary only for models with positional features."""
     for preset, model, dim, lr in itertools.product(PRESETS, MODELS, DIMS, RATES):
         for initializer in INITIALIZERS if MODELS[model]["positional_dim"] else ["uniform"]:
             yield Point(preset, model, initializer, dim, lr)
 
 
 def write_corpus(path: Path, lines: int = 600) -> Path:
-    """Sentences about one of 20 subjects, in which kinds of words take turns: 300 words, something to learn."""
+    """Write sentences about one of 20 subjects, in which three kinds of words alternate: 300 words."""
     draw = random.Random(1)
     words = [
         [[f"{kind}{subject:02}{'abcde'[word] * 3}" for word in range(5)] for kind in ("na", "ve", "du")]
@@ -105,7 +106,7 @@ def write_corpus(path: Path, lines: int = 600) -> Path:
 
 
 def is_documented(point: Point) -> bool:
-    """Whether the learning rate is one that posvec promises to work with."""
+    """Whether the learning rate is in the documented range."""
     low = 0.05 if point.initializer == "vanilla" else 0.025
     return low <= point.lr <= (0.05 if PRESETS[point.preset].get("context_mean") == "words" else 0.1)
 
@@ -113,7 +114,7 @@ def is_documented(point: Point) -> bool:
 def train_long_enough(point: Point, corpus: Path) -> Outcome:
     for epochs in EPOCHS:
         outcome = train_at(point, corpus, epochs)
-        if outcome.is_good or outcome.said or not is_documented(point):
+        if outcome.is_good or outcome.refusal or not is_documented(point):
             break
     return outcome
 
@@ -130,13 +131,13 @@ def train_at(point: Point, corpus: Path, epochs: int) -> Outcome:
 
 
 def trained(point: Point, corpus: Path, **settings: Any) -> posvec.Model:
-    # So few words would all be dropped as frequent ones.
+    # subsampling would drop all of so few words
     given = {"sample": 0.0, "min_count": 1, "threads": 1, "dim": point.dim, "initial_lr": point.lr, **settings}
     return posvec.train(corpus, point.model, preset=point.preset, initializer=point.initializer, **given)
 
 
 def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, bool]]:
-    """Each level beside the best one: loss and vectors, of models that have moved."""
+    """Compare each level with the highest one: relative differences of the loss and of the input vectors."""
     best = cpu_levels()[-1]
     for preset, model in itertools.product(PRESETS, MODELS):
         point = Point(preset, model, "identity", 100, 0.05)
@@ -151,7 +152,7 @@ def compare_levels(corpus: Path) -> Iterator[tuple[Point, str, float, float, boo
             assert other.report is not None
             loss = abs(one.report.loss - other.report.loss) / other.report.loss
             vectors = float(np.abs(one.input_vectors - other.input_vectors).max() / np.abs(other.input_vectors).max())
-            # Sums that differ in their last bit are at times rounded to another 16-bit number, a unit away.
+            # Sums that differ in their last bit are sometimes rounded to the next 16-bit value.
             limit = 1e-2 if one.config.training.precision == "fixed16" else 1e-3
             yield point, f"{level} and {best}", loss, vectors, loss < 1e-4 and vectors < limit
 
@@ -176,7 +177,9 @@ def report(
     long = [each.point for each in outcomes if each.epochs > EPOCHS[0]]
     names = ", ".join(sorted({point.initializer for point in long}))
     dims, more = ", ".join(map(str, DIMS)), " or ".join(map(str, EPOCHS[1:]))
-    said = sorted({re.sub(r" \(now [^)]*\)", "", each.said.partition(": ")[2]) for each in outcomes if each.said})
+    refusals = sorted(
+        {re.sub(r" \(now [^)]*\)", "", each.refusal.partition(": ")[2]) for each in outcomes if each.refusal}
+    )
     worst = [
         [point.preset, point.model, name, f"{loss:.1e}", f"{vectors:.1e}", "yes" if ok else "NO"]
         for point, name, loss, vectors, ok in levels
@@ -186,27 +189,27 @@ def report(
 
 {len(outcomes):,} trainings on 600 generated lines of 300 words: {len(PRESETS)} presets, {len(MODELS)} models,
 {len(INITIALIZERS)} initializers where there are positional features, D of {dims}. Each has {EPOCHS[0]} epochs;
-in the documented range {len(long)} whose values begin so near to zero that these move nothing
+in the documented range {len(long)} with values that start too close to zero for that
 (initializers {names}) have {more}. All parameters of every model that training returned are finite. *Loss falls*: that
-of the last epoch is below that of the first by more than {NOISE}, where chance makes some 0.0003. *Refused*: training
-ended with a sentence that names the setting to change; nothing was returned or saved.
-The documented range is 0.025 to 0.1; with context_mean=words (preset paper) to 0.05, with initializer=vanilla from
-0.05, as this grid has shown: beyond it, some trainings run away or stand still.
+of the last epoch is below that of the first by more than {NOISE}; random variation is about 0.0003. *Refused*: training
+ended with a message that names the setting to change; nothing was returned or saved.
+The documented range is 0.025 to 0.1; with context_mean=words (preset paper) up to 0.05, with initializer=vanilla from
+0.05, as this grid has shown: out of this range, some trainings diverge or do not learn.
 
 {table(["initial_lr", "in the documented range", "trainings", "loss falls", "loss does not fall", "refused"], rows)}
 
 In the documented range, by preset and model:
 
-{table(["preset", "model", "trainings", "loss falls", "least fall", "greatest fall"], falls)}
+{table(["preset", "model", "trainings", "loss falls", "smallest fall", "largest fall"], falls)}
 
-What was said where it was refused: {"; ".join(said) or "nothing"}.
+Messages of refused trainings: {"; ".join(refusals) or "nothing"}.
 
 ## Levels of the CPU
 
 {EPOCHS[0]} epochs at D = 100 with each level that this machine runs (initializer identity); the greatest
-difference of any input feature, as a share of the greatest feature. The levels sum in different
-orders, so that they round differently; with precision=fixed16 (presets posvec and small) at times by a whole unit of
-1/2048, which the next epochs carry on: there 0.01 is allowed, elsewhere 0.001.
+difference of any input feature, relative to the greatest feature. The levels sum in different
+orders and therefore round differently; with precision=fixed16 (presets posvec and small) sometimes by a whole unit of
+1/2048, which then propagates: 0.01 is allowed there, 0.001 elsewhere.
 
 {table(["preset", "model", "levels", "difference of the loss", "of the vectors", "agree"], worst)}
 
@@ -214,7 +217,7 @@ orders, so that they round differently; with precision=fixed16 (presets posvec a
 
 
 def counts(some: list[Outcome]) -> list[str]:
-    good, refused = sum(each.is_good for each in some), sum(bool(each.said) for each in some)
+    good, refused = sum(each.is_good for each in some), sum(bool(each.refusal) for each in some)
     return [str(len(some)), str(good), str(len(some) - good - refused), str(refused)]
 
 

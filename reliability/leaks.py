@@ -1,7 +1,7 @@
 """Train, save and load a tiny model again and again: python reliability/leaks.py --cycles 1000.
 
 The resident memory after a warm-up and at the end is compared. With ``--valgrind``, a few cycles run under valgrind's
-memcheck, and memory that posvec's kernel lost, or used wrongly, is reported.
+memcheck, and leaks and invalid accesses in posvec's kernel are reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 WARM_UP = 100
-ALLOWED = 2 << 20  # bytes more at the end than after the warm-up: pages, not a leak of every cycle
+ALLOWED = 2 << 20  # bytes of growth since the warm-up: less than a leak in every cycle would cause
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def _measure(cycles: int) -> int:
                 print(f"{sizes[-1][0]:5} cycles: {sizes[-1][1] / 1e6:.1f} MB", flush=True)
     warm = [size for cycle, size in sizes if cycle >= min(WARM_UP, cycles)]
     grown = warm[-1] - warm[0]
-    print(f"grown by {grown:,} bytes since the warm-up ({ALLOWED:,} allowed)")
+    print(f"grew by {grown:,} bytes since the warm-up ({ALLOWED:,} allowed)")
     return int(grown > ALLOWED)
 
 
@@ -74,14 +74,14 @@ def _under_valgrind(cycles: int) -> int:
     command = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", "-q"]
     run = subprocess.run(
         [*command, sys.executable, __file__, "--cycles", str(cycles)],
-        env={**os.environ, "PYTHONMALLOC": "malloc", "POSVEC_CPU": "v3"},  # valgrind does not know AVX-512
+        env={**os.environ, "PYTHONMALLOC": "malloc", "POSVEC_CPU": "v3"},  # valgrind does not support AVX-512
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
     reports = re.split(r"(?m)^==\d+== \n", run.stderr)
     ours = [report for report in reports if "_kernel" in report or "posvec::" in report]
-    print("\n".join(ours) or f"no report of valgrind names the kernel ({len(reports):,} in all)")
+    print("\n".join(ours) or f"no report of valgrind names the kernel ({len(reports):,} in total)")
     return int(bool(ours)) or run.returncode
 
 

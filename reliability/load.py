@@ -1,11 +1,11 @@
-"""Long load: an hour of training on ever more text, and many clients of the explorer at once.
+"""Load over a long time: an hour of training on growing texts, and many clients of the explorer at once.
 
     python reliability/load.py training [--minutes 60] [--first 200000]
     python reliability/load.py explorer MODEL [--clients 50] [--minutes 5]
 
-``training`` trains, saves, opens and asks a model in rounds, each on a stream half as long again as the one before, and
-records once a minute what memory the process holds. ``explorer`` starts ``posvec explore`` and asks it, by every client
-one question after another, what its pages ask.
+``training`` trains, saves, loads and queries a model in rounds, each on a stream 1.5 times as long as the one before,
+and records the memory of the process every minute. ``explorer`` starts ``posvec explore``; every client sends the
+requests of its pages one after another.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("training")
     training.add_argument("--minutes", type=float, default=60)
-    training.add_argument("--first", type=int, default=200_000, help="words of the first round")
+    training.add_argument("--first", type=int, default=200_000, help="words in the first round")
     explorer = commands.add_parser("explorer")
     explorer.add_argument("model", type=Path)
     explorer.add_argument("--minutes", type=float, default=5)
     explorer.add_argument("--clients", type=int, default=50)
     arguments = parser.parse_args()
-    sys.exit(train_for(arguments) if arguments.command == "training" else ask_for(arguments))
+    sys.exit(load_training(arguments) if arguments.command == "training" else load_explorer(arguments))
 
 
 # ---- training ---------------------------------------------------------------------------------------------------
 
 
 class Memory(NamedTuple):
-    """What the process held at a moment, in MB; its own memory, and pages of files, which the system can take back."""
+    """Memory of the process in MB: its own, and pages of mapped files, which the system can reclaim."""
 
     minute: float
     round: int
@@ -79,7 +79,7 @@ class Round(NamedTuple):
 
 
 class Watch:
-    """Looks at this process's memory five times a second, and remembers the most of each minute and of each round."""
+    """Measures the memory of this process five times a second; keeps the maxima of each minute and each round."""
 
     def __init__(self) -> None:
         self.round, self.words = 0, 0
@@ -87,20 +87,20 @@ class Watch:
         self.highest = (0.0, 0.0)
         self._begin = time.monotonic()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._measure)
         self._thread.start()
 
     def begin(self, words: int) -> None:
-        self.round, self.words, self.highest = self.round + 1, words, held()
+        self.round, self.words, self.highest = self.round + 1, words, resident_memory()
 
     def end(self) -> None:
         self._over.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         highest = (0.0, 0.0)
         while not self._over.wait(0.2):
-            now = held()
+            now = resident_memory()
             highest = max(highest[0], now[0]), max(highest[1], now[1])
             self.highest = max(self.highest[0], now[0]), max(self.highest[1], now[1])
             minute = (time.monotonic() - self._begin) / 60
@@ -110,7 +110,7 @@ class Watch:
                 highest = (0.0, 0.0)
 
 
-def train_for(arguments: argparse.Namespace) -> int:
+def load_training(arguments: argparse.Namespace) -> int:
     end = time.monotonic() + 60 * arguments.minutes
     watch, rounds = Watch(), list[Round]()
     words = arguments.first
@@ -149,32 +149,33 @@ def train_once(words: int, output: Path, end: float, watch: Watch) -> Round:
 
 
 def sentences(words: int, length: int = 20) -> Iterator[str]:
-    """Sentences of words drawn by Zipf's law from those of one vocabulary."""
+    """Sentences of words drawn by Zipf's law from one vocabulary."""
     draw = np.random.default_rng(words)
     syllables = np.array([one + two for one in "bdfgklmnprstvz" for two in "aeiou"])
     vocabulary = np.array(["".join(each) for each in syllables[np.random.default_rng(1).integers(70, size=(WORDS, 3))]])
-    shares = 1 / np.arange(1, WORDS + 1)
-    ends = np.cumsum(shares / shares.sum())
+    weights = 1 / np.arange(1, WORDS + 1)
+    ends = np.cumsum(weights / weights.sum())
     for _ in range(0, words, 1000 * length):
         chosen = np.searchsorted(ends[:-1], draw.random((1000, length)))
         yield from (" ".join(vocabulary[each]) for each in chosen)
 
 
-def held() -> tuple[float, float]:
-    """MB of this process's own memory, and of mapped files that are in memory."""
+def resident_memory() -> tuple[float, float]:
+    """MB of this process's own memory, and of resident pages of mapped files."""
     status = Path("/proc/self/status").read_text()
     own, files = (int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) for name in ("RssAnon", "RssFile"))  # type: ignore[index]
     return own / 1024, files / 1024
 
 
 def training_report(arguments: argparse.Namespace, minutes: list[Memory], rounds: list[Round]) -> str:
-    # The first rounds are warm-up: until every word is in the vocabulary, and the text has more blocks than are held.
+    # Warm-up: until every word is in the vocabulary and the text has more blocks than are in memory at once.
     warm = [each for each in minutes if each.round > WARM]
     slope = np.polyfit([each.minute for each in warm], [each.own for each in warm], 1)[0] * 60 if len(warm) > 1 else 0.0
     later = rounds[WARM:] or rounds
     low, high = min(each.own for each in later), max(each.own for each in later)
     growth = later[-1].words / later[0].words
-    head = ["round", "words of the stream", "seconds", "of CPU", "own memory, peak MB", "mapped files, peak MB", "loss"]
+    memory = ["own memory, peak MB", "mapped files, peak MB"]
+    head = ["round", "words of the stream", "seconds", "CPU seconds", *memory, "loss"]
     lines = [
         [str(number), f"{each.words:,}", f"{each.seconds:,.0f}", f"{each.cpu_seconds:,.0f}", f"{each.own:,.1f}",
          f"{each.files:,.1f}", f"{each.loss:.3f}"]
@@ -187,19 +188,19 @@ def training_report(arguments: argparse.Namespace, minutes: list[Memory], rounds
     command = f"python reliability/load.py training --minutes {arguments.minutes:g} --first {arguments.first}"
     return f"""# An hour of training on growing input
 
-One process trains a constrained model (D = 100, one thread) in rounds, each on a stream of sentences half as long again
-as the one before, saves it, opens it and asks it. Own memory is the process's RssAnon; mapped files (RssFile) are the
-encoded text and the saved model, which the system takes back when it needs room. Peaks are of five looks a second.
+One process trains a constrained model (D = 100, one thread) in rounds, each on a stream of sentences 1.5 times as long
+as the one before, then saves, loads and queries it. Own memory is the process's RssAnon; mapped files (RssFile) are the
+encoded text and the saved model, which the system can reclaim. Memory is measured five times a second.
 
-After {WARM} rounds of warm-up, until every word is in the vocabulary and the text has more blocks of 4 MB than are held
-at once, the streams grew {growth:.1f} times and the peak of own memory stayed between {low:,.1f} and {high:,.1f} MB
-({(high - low) / low:+.1%}); its slope over the minutes is {slope:+.1f} MB per hour.
+After {WARM} rounds of warm-up, when every word is in the vocabulary and the text has more blocks of 4 MB than are in
+memory at once, the streams grew {growth:.1f} times and the peak of own memory stayed between {low:,.1f} and {high:,.1f}
+MB ({(high - low) / low:+.1%}); its slope over the minutes is {slope:+.1f} MB per hour.
 
 {table(head, lines)}
 
-By the minute:
+By minute:
 
-{table(["minute", "round", "words of the stream", "own memory, peak MB", "mapped files, peak MB"], by_minute)}
+{table(["minute", "round", "words of the stream", *memory], by_minute)}
 
 {datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command, "numpy")}"""
 
@@ -210,32 +211,32 @@ WARM = 9
 # ---- the explorer -----------------------------------------------------------------------------------------------
 
 
-def ask_for(arguments: argparse.Namespace) -> int:
+def load_explorer(arguments: argparse.Namespace) -> int:
     process = subprocess.Popen(
         [sys.executable, "-m", "posvec", "explore", arguments.model, "--no-browser"], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     try:
-        said = process.stdout.readline()
-        place = re.search(r"http://([^/]+)/", said)
-        if not place:
-            sys.exit(f"the explorer did not start: {said}")
-        crowd = Crowd(place[1], arguments.model, arguments.clients, process.pid)
-        crowd.ask(time.monotonic() + 60 * arguments.minutes)
+        printed = process.stdout.readline()
+        address = re.search(r"http://([^/]+)/", printed)
+        if not address:
+            sys.exit(f"the explorer did not start: {printed}")
+        clients = Clients(address[1], arguments.model, arguments.clients, process.pid)
+        clients.ask(time.monotonic() + 60 * arguments.minutes)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)
-    report = explorer_report(arguments, crowd, process.returncode)
+    report = explorer_report(arguments, clients, process.returncode)
     write(RESULTS / "load-explorer.md", report)
     print(report)
-    return 1 if crowd.failures or process.returncode else 0
+    return 1 if clients.failures or process.returncode else 0
 
 
-class Crowd:
-    """Clients that ask at the same time, each one question after another over a connection of its own."""
+class Clients:
+    """Concurrent clients, each sending one request after another over its own connection."""
 
-    def __init__(self, place: str, model: Path, clients: int, server: int) -> None:
-        self.place, self.name, self.clients, self.server = place, model.name, clients, server
+    def __init__(self, host: str, model: Path, clients: int, server: int) -> None:
+        self.host, self.name, self.clients, self.server = host, model.name, clients, server
         self.model = posvec.load(model)
         self.taken: dict[str, list[float]] = defaultdict(list)
         self.failures: list[str] = []
@@ -254,7 +255,7 @@ class Crowd:
 
     def _client(self, number: int, end: float) -> None:
         draw = random.Random(number)
-        connection = http.client.HTTPConnection(self.place, timeout=300)
+        connection = http.client.HTTPConnection(self.host, timeout=300)
         while time.monotonic() < end:
             name, path = self._question(draw)
             begin = time.monotonic()
@@ -279,25 +280,26 @@ class Crowd:
         return name, "/gap" if name == "page" else "/static/app.js"
 
 
-def explorer_report(arguments: argparse.Namespace, crowd: Crowd, code: int) -> str:
-    every = [each for times in crowd.taken.values() for each in times]
+def explorer_report(arguments: argparse.Namespace, clients: Clients, code: int) -> str:
+    every = [each for times in clients.taken.values() for each in times]
     rows = [
         [name, f"{len(times):,}", *quantiles(times)]
-        for name, times in [*sorted(crowd.taken.items()), ("all", every)]
+        for name, times in [*sorted(clients.taken.items()), ("all", every)]
     ]  # fmt: skip
-    failures = "\n".join(f"    {each}" for each in crowd.failures[:20])
+    failures = "\n".join(f"    {each}" for each in clients.failures[:20])
     command = f"python reliability/load.py explorer MODEL --clients {arguments.clients} --minutes {arguments.minutes:g}"
     return f"""# Many clients of the explorer at once
 
-{arguments.clients} clients, each asking one question after another over a connection of its own for
-{arguments.minutes:g} minutes, of words that are drawn; {posvec.load(arguments.model)!r}. Clients and server
+{arguments.clients} clients, each sending one request after another over its own connection for
+{arguments.minutes:g} minutes, about random words; {posvec.load(arguments.model)!r}. Clients and server
 share the machine, whose load average was {os.getloadavg()[1]:.0f}: times are those of a server that is never idle.
 
-{len(every):,} questions, {len(crowd.failures)} errors; the explorer ended with exit code {code}. Its own memory was
-{crowd.memory[0]:,.0f} MB at first, at most {max(crowd.memory):,.0f} MB, and {crowd.memory[-1]:,.0f} MB at the end.
+{len(every):,} requests, {len(clients.failures)} errors; the explorer ended with exit code {code}. Its own memory was
+{clients.memory[0]:,.0f} MB at first, at most {max(clients.memory):,.0f} MB, and {clients.memory[-1]:,.0f} MB at the
+end.
 
 {failures}
-{table(["question", "times", "median ms", "95 % within", "99 % within", "longest ms"], rows)}
+{table(["request", "count", "median ms", "95 % within", "99 % within", "longest ms"], rows)}
 
 {datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command, "uvicorn", "fastapi")}"""
 

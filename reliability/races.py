@@ -1,7 +1,7 @@
 """Two threads that train one model: python races.py own|shared, under ThreadSanitizer.
 
-With working memory of their ``own`` they race for the rows of the model alone, which is HogWild and declared: nothing
-is reported. Where they ``share`` it, which nobody should, a race must be reported: the sanitizer is awake.
+With their ``own`` workspaces, the threads race only for the rows of the model. These races are deliberate (HogWild) and
+declared, so nothing is reported. With a ``shared`` workspace, which is an error, the sanitizer must report a race.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Run the tests on a kernel built with sanitizers: python reliability/sanitize.py address|thread [TESTS...].
 
 ``address``: AddressSanitizer and UndefinedBehaviorSanitizer; by default the whole suite. ``thread``: ThreadSanitizer;
-by default the tests whose work is done by several threads of the kernel. Any finding ends the process with its report.
-Python itself is not instrumented, and its leaks are not looked for: leaks.py does that for posvec.
+by default the tests whose work is done by several threads of the kernel. A finding ends the process with its report.
+Python itself is not instrumented, and leaks are not checked here but in leaks.py.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from typing import Any
 from building import BUILD, ROOT, build, runtime
 
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
-# All but what starts others' programs, Ray and a browser, which do not run beneath a sanitizer. What the kernel does
-# for Ray is in test_exchanges.py, and what the explorer answers in test_explorer.py.
-WHOLE = ["tests", "--ignore=tests/distributed/test_distributed.py", "--ignore=tests/explorer/test_explorer_browser.py"]
-THREADED = [
+# All except the tests that start Ray or a browser, which do not run under a sanitizer. test_exchanges.py covers what
+# the kernel does for Ray, and test_explorer.py the responses of the explorer.
+ALL_TESTS = [
+    "tests",
+    "--ignore=tests/distributed/test_distributed.py",
+    "--ignore=tests/explorer/test_explorer_browser.py",
+]
+THREAD_TESTS = [
     "tests/kernel/test_kernel.py",
     "tests/kernel/test_fixed16.py",
     "tests/corpus/test_encoding.py",
@@ -33,39 +37,39 @@ THREADED = [
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=(__doc__ or "").split("\n")[0], epilog="All else is for pytest: tests, and its options."
+        description=(__doc__ or "").split("\n")[0], epilog="Other arguments are passed to pytest."
     )
     parser.add_argument("sanitizer", choices=SANITIZERS)
-    parser.add_argument("--plain", action="store_true", help="build one instruction set, not three; thread always does")
-    parser.add_argument("--no-build", action="store_true", help="use what an earlier run has built")
+    parser.add_argument("--plain", action="store_true", help="build for one instruction set, as thread always does")
+    parser.add_argument("--no-build", action="store_true", help="use the build of an earlier run")
     options, others = parser.parse_known_args()
     names_tests = any((ROOT / each.partition("::")[0]).exists() for each in others)
-    tests = [] if names_tests else THREADED if options.sanitizer == "thread" else WHOLE
+    tests = [] if names_tests else THREAD_TESTS if options.sanitizer == "thread" else ALL_TESTS
     if options.no_build:
         python = BUILD / options.sanitizer / "venv" / "bin" / "python"
     else:
         plain = options.plain or options.sanitizer == "thread"
         python = build(options.sanitizer, SANITIZERS[options.sanitizer], plain=plain)
-    if options.sanitizer == "thread" and (wrong := _races_wrongly_told(python)):
-        sys.exit(wrong)
-    # The report of a finding is written by no Python: not to be captured, for it would be lost with the process.
+    if options.sanitizer == "thread" and (problem := _check_race_detection(python)):
+        sys.exit(problem)
+    # A report is not written by Python and would be lost with the process if it were captured.
     command = ["-m", "pytest", "-p", "no:cacheprovider", "--capture=sys", *others, *tests]
     sys.exit(_run(options.sanitizer, python, *command).returncode)
 
 
-def _races_wrongly_told(python: Path) -> str | None:
+def _check_race_detection(python: Path) -> str | None:
     races = str(Path(__file__).with_name("races.py"))
     if _run("thread", python, races, "own").returncode:
-        return "ThreadSanitizer reports a race of training that is not declared"
+        return "ThreadSanitizer reports an undeclared race in training"
     if b"data race" not in (_run("thread", python, races, "shared", capture_output=True).stderr or b""):
-        return "ThreadSanitizer does not report a race that there is"
+        return "ThreadSanitizer does not report an existing race"
     return None
 
 
 def _run(sanitizer: str, python: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     command = [str(python), *arguments]
     if sanitizer == "thread" and shutil.which("setarch"):
-        # It wants its own places in memory, which random addresses of newer systems take.
+        # ThreadSanitizer needs address ranges that address randomization on newer systems can occupy.
         command = ["setarch", platform.machine(), "-R", *command]
     return subprocess.run(command, cwd=ROOT, env=environment(sanitizer), check=False, **options)
 
@@ -74,9 +78,10 @@ def environment(sanitizer: str) -> dict[str, str]:
     preloaded = {"address": ("asan", "ubsan"), "thread": ("tsan",)}[sanitizer]
     return {
         **os.environ,
-        # The C++ library too: a sanitizer that is loaded before it does not find the functions that throw exceptions.
+        # The C++ library is preloaded too: a sanitizer loaded before it does not find the functions that throw
+        # exceptions.
         "LD_PRELOAD": " ".join([*map(runtime, preloaded), runtime("stdc++")]),
-        "PYTHONMALLOC": "malloc",  # so that the sanitizer sees what Python gives to the kernel
+        "PYTHONMALLOC": "malloc",  # so that the sanitizer tracks memory that Python passes to the kernel
         "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         "TSAN_OPTIONS": f"halt_on_error=1:history_size=4:suppressions={Path(__file__).with_name('not-races.txt')}",

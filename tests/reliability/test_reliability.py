@@ -1,4 +1,4 @@
-"""A small part of what the programs of reliability/ try in full: extremes, and the grid of numerical trust."""
+"""A small part of the programs in reliability/: extreme inputs, and the grid of settings."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def test_an_extreme_works_or_says_why_not(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POSVEC_CACHE", str(tmp_path))  # and back to what it was before, afterwards
-    outcomes = extremes.passed_through(name, kind, tmp_path)
-    said = {each.step: each.said for each in outcomes if each.said}
+    outcomes = extremes.run_case(name, kind, tmp_path)
+    refused = {each.step: each.refusal for each in outcomes if each.refusal}
     if (name, kind) == ("repetition", "constrained"):
-        assert "has a word of 10,000 characters" in said.pop("train and save")
+        assert "has a word of 10,000 characters" in refused.pop("train and save")
     else:
         assert len(outcomes) == 10
-    assert said == {}
+    assert refused == {}
