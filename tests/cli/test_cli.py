@@ -1,4 +1,4 @@
-"""The command line as a user meets it."""
+"""The command line: train, resume, info, vocab, cache and help."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def saved(corpus, small, tmp_path_factory):
-    """A constrained and a general model on disk."""
+    """The folder of a saved constrained and a saved general model."""
     folder = tmp_path_factory.mktemp("models")
     for kind in ("constrained", "general"):
         posvec.train(corpus, kind, **small, output=folder / kind)
     return folder
 
 
-# ---- train ----------------------------------------------------------------------------------------------------
+# ---- train ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["general", "subword", "positional", "constrained"])
@@ -48,7 +48,7 @@ def test_train_saves_the_model_that_the_library_would_make(posvec_command, corpu
     assert same(posvec.load(tmp_path / "model", verify=True), posvec.train(corpus, kind, **small))
 
 
-def test_train_reports_in_plain_lines_where_there_is_no_terminal(posvec_command, corpus, flags, tmp_path):
+def test_train_reports_in_plain_lines_without_a_terminal(posvec_command, corpus, flags, tmp_path):
     ended = posvec_command("train", corpus, "-o", tmp_path / "model", *flags, "--epochs", 2, "--validation", 0.1)
     assert ended.out == ""
     assert "\x1b" not in ended.err
@@ -68,12 +68,12 @@ def test_train_reports_in_plain_lines_where_there_is_no_terminal(posvec_command,
         assert re.search(line, ended.err, re.MULTILINE), (line, ended.err)
 
 
-def test_train_is_quiet_when_asked(posvec_command, corpus, flags, tmp_path):
+def test_train_can_be_quiet(posvec_command, corpus, flags, tmp_path):
     ended = posvec_command("train", corpus, "-o", tmp_path / "model", *flags, "--quiet")
     assert (ended.code, ended.out, ended.err) == (0, "", "")
 
 
-def test_train_reads_several_files_folders_and_compressed_ones(posvec_command, lines, flags, small, tmp_path):
+def test_train_reads_several_files_folders_and_compressed_files(posvec_command, lines, flags, small, tmp_path):
     (tmp_path / "one.txt").write_text("\n".join(lines[:100]) + "\n")
     with gzip.open(tmp_path / "two.gz", "wt") as file:
         file.write("\n".join(lines[100:200]) + "\n")
@@ -105,7 +105,7 @@ def test_train_and_resume_read_standard_input(posvec_process, long_corpus, flags
 
 
 def send_after(process, line, number):
-    """Send a signal once a line appears on standard error, and return what comes after it."""
+    """Send a signal after a line appears on standard error, and return the lines after it."""
     for each in process.stderr:
         if each.startswith(line):
             process.send_signal(number)
@@ -113,7 +113,7 @@ def send_after(process, line, number):
     return process.stderr.read().decode()
 
 
-def test_train_takes_settings_from_a_file_of_settings_and_flags_win(posvec_command, corpus, tmp_path, small):
+def test_flags_override_the_settings_of_a_file(posvec_command, corpus, tmp_path, small):
     (tmp_path / "settings.json").write_text(json.dumps({**small, "epochs": 3}))
     ended = posvec_command(
         "train", corpus, "-o", tmp_path / "model", "--config", tmp_path / "settings.json", "--dim", 12,
@@ -135,7 +135,7 @@ def test_train_takes_settings_from_the_config_of_a_model(posvec_command, corpus,
     assert not (tmp_path / "other").exists()
 
 
-def test_train_takes_a_vocabulary_made_before(posvec_command, corpus, flags, tmp_path):
+def test_train_uses_a_saved_vocabulary(posvec_command, corpus, flags, tmp_path):
     words = tmp_path / "words.txt"
     assert posvec_command("vocab", corpus, "-o", words, "--max-words", 10).code == 0
     ended = posvec_command("train", corpus, "-o", tmp_path / "model", "--vocabulary", words, *flags)
@@ -143,7 +143,7 @@ def test_train_takes_a_vocabulary_made_before(posvec_command, corpus, flags, tmp
     assert len(posvec.load(tmp_path / "model").vocabulary) == 10
 
 
-def test_train_goes_on_with_a_model_on_more_text(posvec_command, saved, tmp_path):
+def test_train_continues_a_model_on_more_text(posvec_command, saved, tmp_path):
     (tmp_path / "more").write_text("karan purrs lotek\n" * 20)
     ended = posvec_command("train", tmp_path / "more", "-o", tmp_path / "model", "--start", saved / "constrained")
     assert ended.code == 0, ended.err
@@ -157,7 +157,7 @@ def test_train_goes_on_with_a_model_on_more_text(posvec_command, saved, tmp_path
     assert "Error: --start already has the kind of the model and all settings; leave out --preset" in refused.err
 
 
-def test_train_shows_a_bar_in_a_terminal(corpus, flags, tmp_path):
+def test_train_shows_a_progress_bar_in_a_terminal(corpus, flags, tmp_path):
     code, shown = in_a_terminal("train", corpus, "-o", tmp_path / "model", *flags, "--epochs", 40, "--validation", 0.1)
     assert code == 0, shown
     assert re.search(
@@ -165,7 +165,7 @@ def test_train_shows_a_bar_in_a_terminal(corpus, flags, tmp_path):
     )
     assert re.search(r"epoch 40/40: loss \d\.\d+  validation loss \d\.\d+", shown)
     assert "training report" in shown
-    # Every line fits, so that the bar can be redrawn in place.
+    # Lines that are too long would break the bar, which is redrawn in place.
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
     assert max(len(line) for line in re.split(r"[\r\n]+", plain) if "training" in line) <= 80
 
@@ -191,7 +191,7 @@ def in_a_terminal(*arguments, columns=80):
     while True:
         try:
             piece = os.read(ours, 65536)
-        except OSError:  # how Linux tells that the other end is closed
+        except OSError:  # Linux raises it if the other end is closed
             break
         if not piece:
             break
@@ -200,11 +200,11 @@ def in_a_terminal(*arguments, columns=80):
     return process.wait(timeout=60), shown.decode()
 
 
-# ---- interruption ---------------------------------------------------------------------------------------------
+# ---- interruption -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "validation"), [(signal.SIGINT, 0), (signal.SIGTERM, 0.1)])
-def test_ctrl_c_and_kill_save_and_resume_finishes_with_the_same_bytes(
+def test_a_model_interrupted_by_a_signal_resumes_to_the_same_bytes(
     posvec_process, posvec_command, long_corpus, small, flags, tmp_path, kind, validation
 ):
     model = tmp_path / "model"
@@ -228,7 +228,7 @@ def test_ctrl_c_and_kill_save_and_resume_finishes_with_the_same_bytes(
     assert again.err.startswith(f"Error: training of {model} is complete, there is nothing to resume")
 
 
-def test_a_process_that_is_killed_leaves_its_last_checkpoint(
+def test_a_killed_process_leaves_its_last_checkpoint(
     posvec_process, posvec_command, long_corpus, small, flags, tmp_path
 ):
     model = tmp_path / "model"
@@ -242,14 +242,14 @@ def test_a_process_that_is_killed_leaves_its_last_checkpoint(
     assert same(
         posvec.load(model, verify=True), posvec.train(long_corpus, "positional", **small, epochs=12, score_limit=0.0)
     )
-    assert len(list(model.iterdir())) == 3  # and nothing that the killed process left
+    assert len(list(model.iterdir())) == 3  # no temporary files of the killed process
 
 
-def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_path, saved, flags):
+def test_ctrl_c_before_training_saves_nothing(posvec_process, tmp_path, saved, flags):
     shutil.copytree(saved / "general", tmp_path / "model")
     before = contents(tmp_path / "model")
     process = posvec_process("train", "-", "-o", tmp_path / "model", "--overwrite", *flags, stdin=subprocess.PIPE)
-    process.stdin.write(b"one two three\n" * 100_000)  # more than a pipe holds, so that it is known to be read
+    process.stdin.write(b"one two three\n" * 100_000)  # more than a pipe holds: some of it was read
     process.stdin.flush()
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
@@ -259,7 +259,7 @@ def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_
     assert contents(tmp_path / "model") == before
 
 
-# ---- what goes wrong ------------------------------------------------------------------------------------------
+# ---- errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_ctrl_c_before_training_says_that_nothing_was_saved(posvec_process, tmp_
         (["text", "--config", "wrong.json"], r"there is no setting 'dims' \(did you mean dim\?\)"),
     ],
 )  # fmt: skip
-def test_bad_input_to_train_is_one_line_and_leaves_nothing(
+def test_errors_of_train_are_one_line_and_leave_no_files(
     posvec_command, tmp_path, monkeypatch, lines, arguments, message, flags
 ):
     monkeypatch.chdir(tmp_path)
@@ -310,14 +310,14 @@ def test_bad_input_to_train_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "model").exists()
 
 
-def test_text_that_is_not_utf_8_can_be_replaced(posvec_command, tmp_path, flags):
+def test_invalid_utf_8_can_be_replaced(posvec_command, tmp_path, flags):
     (tmp_path / "latin1").write_bytes(b"one two three\n" * 20 + b"na\xefve two\n")
     ended = posvec_command("train", tmp_path / "latin1", "-o", tmp_path / "model", "--errors", "replace", *flags)
     assert ended.code == 0, ended.err
     assert "ve" in posvec.load(tmp_path / "model").vocabulary
 
 
-def test_a_model_that_exists_is_replaced_only_when_asked(posvec_command, corpus, flags, tmp_path):
+def test_an_existing_model_is_only_replaced_with_overwrite(posvec_command, corpus, flags, tmp_path):
     train = ["train", corpus, "-o", tmp_path / "model", *flags, "-q"]
     assert posvec_command(*train).code == 0
     before = contents(tmp_path / "model")
@@ -335,7 +335,7 @@ def test_a_model_that_exists_is_replaced_only_when_asked(posvec_command, corpus,
     assert posvec.load(tmp_path / "model").config.training.seed == 2
 
 
-def test_a_folder_that_is_no_model_is_never_overwritten(posvec_command, corpus, flags, tmp_path):
+def test_a_folder_that_is_not_a_model_is_never_overwritten(posvec_command, corpus, flags, tmp_path):
     (tmp_path / "mine.txt").write_text("keep me")
     ended = posvec_command("train", corpus, "-o", tmp_path, *flags, "--overwrite")
     assert ended.code == 1
@@ -343,7 +343,7 @@ def test_a_folder_that_is_no_model_is_never_overwritten(posvec_command, corpus, 
     assert contents(tmp_path) == {"mine.txt": b"keep me"}
 
 
-def test_overflow_ends_the_process_in_good_order(posvec_process, corpus, flags, tmp_path):
+def test_overflow_is_reported_as_an_error(posvec_process, corpus, flags, tmp_path):
     process = posvec_process("train", corpus, "-o", tmp_path / "model", *flags, "--initial-lr", 1e20, "--threads", 3)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -351,7 +351,7 @@ def test_overflow_ends_the_process_in_good_order(posvec_process, corpus, flags, 
     assert "training stopped: lower initial_lr (now 1e+20)" in err.decode()
 
 
-def test_a_full_disk_loses_nothing_that_was_there(posvec_process, corpus, saved, flags, tmp_path):
+def test_a_full_disk_leaves_existing_files_intact(posvec_process, corpus, saved, flags, tmp_path):
     shutil.copytree(saved / "general", tmp_path / "model")
     before = contents(tmp_path / "model")
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
@@ -387,14 +387,14 @@ def test_a_model_of_a_newer_version_is_refused(posvec_command, saved, tmp_path, 
         (["fly"], "No such command 'fly'"),
     ],
 )
-def test_wrong_usage_exits_with_2(posvec_command, arguments, message):
+def test_usage_errors_exit_with_2(posvec_command, arguments, message):
     ended = posvec_command(*arguments)
     assert ended.code == 2
     assert message in ended.err
     assert "Traceback" not in ended.err
 
 
-# ---- the other commands ---------------------------------------------------------------------------------------
+# ---- the other commands -----------------------------------------------------------------------------------------
 
 
 def test_info_shows_settings_and_report(posvec_command, saved):
@@ -417,7 +417,7 @@ def test_info_gives_json(posvec_command, saved):
     assert shown["interrupted"] is False
 
 
-def test_info_names_what_is_damaged(posvec_command, saved, tmp_path):
+def test_info_names_damaged_files(posvec_command, saved, tmp_path):
     shutil.copytree(saved / "general", tmp_path / "model")
     (tensors,) = (tmp_path / "model").glob("model-*")
     content = bytearray(tensors.read_bytes())
@@ -436,7 +436,7 @@ def test_vocab_shows_words_counts_and_coverage(posvec_command, tmp_path):
     assert "7 words that cover 10 of 10 tokens (100.0%); about 100.0% of tokens survive subsampling" in ended.out
     rows = re.findall(r"^ +(\S+) +(\d+) +[\d.]+% *$", ended.out, re.MULTILINE)
     assert rows[:2] == [("a", "3"), ("b", "2")]
-    assert [word for word, _ in rows[2:]] == [":smile:", "[/b]", "[b]", "c", "d"]  # and not as markup
+    assert [word for word, _ in rows[2:]] == [":smile:", "[/b]", "[b]", "c", "d"]  # not interpreted as markup
     cut = posvec_command("vocab", tmp_path / "text", "--min-count", 2, "--top", 1)
     assert "2 words that cover" in cut.out
     assert len(re.findall(r"%\s*$", cut.out, re.MULTILINE)) == 1
@@ -454,7 +454,7 @@ def test_vocab_shows_the_vocabulary_of_a_model_and_of_a_file(posvec_command, cor
     assert refused.err == f"Error: {words} is already a vocabulary; leave out min_count, or give its corpus\n"
 
 
-def test_vocab_does_not_replace_a_file_unasked(posvec_command, corpus, tmp_path):
+def test_vocab_only_replaces_a_file_with_overwrite(posvec_command, corpus, tmp_path):
     (tmp_path / "words").write_text("mine")
     refused = posvec_command("vocab", corpus, "-o", tmp_path / "words")
     assert refused.code == 1
@@ -476,7 +476,7 @@ def test_the_cache_can_be_listed_and_cleared(posvec_command, corpus, flags, tmp_
     assert posvec_command("cache", "list").out.startswith("0 entries")
 
 
-# ---- help and first contact -----------------------------------------------------------------------------------
+# ---- help and imports -------------------------------------------------------------------------------------------
 
 
 def test_help_lists_every_command(posvec_command):
@@ -512,7 +512,7 @@ def test_version(posvec_command):
     assert posvec_command("--version").out == f"posvec, version {posvec.__version__}\n"
 
 
-def test_importing_posvec_imports_nothing_heavy():
+def test_importing_posvec_is_fast():
     code = (
         "import time; started = time.process_time(); import posvec; took = time.process_time() - started; import sys; "
         "print([name for name in ('numpy', 'click', 'rich', 'posvec._kernel') if name in sys.modules], took)"
@@ -523,7 +523,7 @@ def test_importing_posvec_imports_nothing_heavy():
     assert float(seconds) < 0.15
 
 
-def test_help_does_not_wait_for_numpy():
+def test_help_does_not_import_numpy():
     code = (
         "import sys; sys.argv = ['posvec', 'train', '--help']\n"
         "from posvec.cli import main\n"

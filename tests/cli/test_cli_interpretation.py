@@ -1,4 +1,4 @@
-"""posvec mask, positions, clusters, context-words, examples and report as a user meets them."""
+"""posvec mask, positions, clusters, context-words, examples and report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from posvec.evaluation.positions import importance
 
 @pytest.fixture(scope="module")
 def saved(corpus, small, tmp_path_factory):
-    """A constrained, a positional and a subword model on disk."""
+    """The folder of a saved constrained, a saved positional and a saved subword model."""
     folder = tmp_path_factory.mktemp("models")
     for kind in ("constrained", "positional", "subword"):
         more = {"positional_dim": 6} if kind == "constrained" else {}
@@ -50,7 +50,7 @@ def test_every_command_prints_what_the_library_returns(posvec_command, saved, se
             assert json.loads(as_json.out) == json.loads(expected.to_json())
 
 
-def test_several_models_share_a_table_under_their_names(posvec_command, saved):
+def test_several_models_are_columns_of_one_table(posvec_command, saved):
     ended = posvec_command("positions", saved / "constrained", saved / "positional", "--json")
     assert list(json.loads(ended.out)["models"]) == ["constrained", "positional"]
     twice = posvec_command("positions", saved / "positional", saved / "constrained" / ".." / "positional", "--json")
@@ -84,7 +84,7 @@ def test_report_writes_a_page(posvec_command, saved, sentence, tmp_path):
     assert "<h1>constrained</h1>" in path.read_text()
 
 
-def test_report_holds_analogies_and_similarity_of_the_files_given(posvec_command, saved, tmp_path):
+def test_report_includes_analogies_and_similarity(posvec_command, saved, tmp_path):
     words = posvec.load(saved / "constrained").vocabulary.words
     (tmp_path / "questions.txt").write_text(": letters\n" + " ".join(words[:4]) + "\n")
     (tmp_path / "pairs.txt").write_text("".join(f"{words[i]} {words[i + 1]} {i}\n" for i in range(4)))
@@ -96,7 +96,7 @@ def test_report_holds_analogies_and_similarity_of_the_files_given(posvec_command
         assert shown in page
 
 
-def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, tmp_path):
+def test_existing_files_are_only_replaced_with_overwrite(posvec_command, saved, sentence, tmp_path):
     model, word = saved / "constrained", sentence.split()[0]
     for name, arguments in (
         ("a.json", ["mask", model, sentence, "-o"]),
@@ -144,7 +144,7 @@ def test_files_that_are_there_stay_as_they_are(posvec_command, saved, sentence, 
         (["report", "nowhere", "-o", "x.html"], "nowhere"),
     ],
 )
-def test_bad_input_is_answered_in_one_sentence(posvec_command, saved, tmp_path, monkeypatch, arguments, message):
+def test_errors_are_one_sentence(posvec_command, saved, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     command, model, *rest = arguments
     ended = posvec_command(command, saved / model, *rest)

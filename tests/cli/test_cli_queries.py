@@ -16,7 +16,7 @@ from posvec.query.approximate import INDEX_FILE
 
 @pytest.fixture(scope="module")
 def saved(corpus, small, tmp_path_factory):
-    """A constrained and a general model on disk."""
+    """The folder of a saved constrained and a saved general model."""
     folder = tmp_path_factory.mktemp("models")
     for kind in ("constrained", "general"):
         posvec.train(corpus, kind, **small, output=folder / kind)
@@ -35,7 +35,7 @@ def parsed(text: str) -> np.ndarray:
     return np.array([[float(number) for number in line.split()] for line in text.splitlines()], np.float32)
 
 
-# ---- neighbors, similarity, analogy ---------------------------------------------------------------------------
+# ---- neighbors, similarity, analogy -----------------------------------------------------------------------------
 
 
 def test_neighbors_lists_the_nearest_words(posvec_command, saved):
@@ -58,7 +58,7 @@ def test_neighbors_can_be_restricted_to_frequent_words(posvec_command, saved):
     assert found == set(vectors.index_to_key[:4]) - {"karan"}
 
 
-def test_neighbors_of_an_unknown_word_come_from_its_subwords_or_not_at_all(posvec_command, saved):
+def test_neighbors_of_an_unknown_word_need_subwords(posvec_command, saved):
     ended = posvec_command("neighbors", saved / "constrained", "karans")
     assert ended.code == 0
     assert "karans (from its subwords)" in ended.out
@@ -68,7 +68,7 @@ def test_neighbors_of_an_unknown_word_come_from_its_subwords_or_not_at_all(posve
     assert refused.err == "Error: there is no vector for 'karans': it is not in the vocabulary; try another word\n"
 
 
-def test_two_forms_of_output_at_once_are_refused(posvec_command, saved):
+def test_tsv_and_json_cannot_be_combined(posvec_command, saved):
     refused = posvec_command("neighbors", saved / "general", "karan", "--tsv", "--json")
     assert refused.code == 2
     assert "--tsv and --json cannot be combined; choose one" in refused.err
@@ -96,21 +96,21 @@ def test_an_analogy_by_both_methods(posvec_command, saved):
     assert re.search(r"^ *karan : lotek = mimol : \? *$", ended.out, re.MULTILINE)
 
 
-# ---- vector and sentence-vectors ------------------------------------------------------------------------------
+# ---- vector and sentence-vectors --------------------------------------------------------------------------------
 
 
-def test_vectors_are_printed_a_word_and_its_numbers_to_a_line(posvec_command, saved):
+def test_each_line_has_a_word_and_its_vector(posvec_command, saved):
     vectors = posvec.load(saved / "constrained").vectors
     lines = posvec_command("vector", saved / "constrained", "karan", "karans").out.splitlines()
     for line, word in zip(lines, ("karan", "karans"), strict=True):
         name, *numbers = line.split(" ")
         assert name == word
-        assert np.array_equal(np.array(numbers, np.float32), vectors[word])  # not a bit is lost
+        assert np.array_equal(np.array(numbers, np.float32), vectors[word])  # exactly
     norm = posvec_command("vector", saved / "constrained", "karan", "--norm").out.split()[1:]
     assert np.linalg.norm(np.array(norm, np.float32)) == pytest.approx(1, abs=1e-6)
 
 
-def test_words_may_come_from_standard_input(posvec_command, saved, standard_input):
+def test_words_are_read_from_standard_input(posvec_command, saved, standard_input):
     standard_input(b"karan lotek\n\nmimol")
     lines = posvec_command("vector", saved / "general").out.splitlines()
     assert [line.split()[0] for line in lines] == ["karan", "lotek", "mimol"]
@@ -128,7 +128,7 @@ def test_words_without_a_vector_are_refused_skipped_or_zeros(posvec_command, sav
 
 
 @pytest.mark.parametrize("method", ["mean", "sif", "positional"])
-def test_sentences_become_a_vector_to_a_line_or_an_array(posvec_command, saved, standard_input, tmp_path, method):
+def test_sentence_vectors_are_printed_or_written_as_an_array(posvec_command, saved, standard_input, tmp_path, method):
     model = posvec.load(saved / "constrained")
     sentences = ["karan lotek mimol", "", "쥐", "Lotek, karan!"]
     text = "\n".join(sentences) + "\n"
@@ -149,7 +149,7 @@ def test_sentences_become_a_vector_to_a_line_or_an_array(posvec_command, saved, 
     assert np.array_equal(np.load(tmp_path / "x.npy"), common)
 
 
-def test_more_sentences_than_are_read_at_a_time(posvec_command, saved, corpus, lines, tmp_path):
+def test_more_sentences_than_one_batch(posvec_command, saved, corpus, lines, tmp_path):
     (tmp_path / "long").write_text("\n".join(lines * 3) + "\n")
     found = parsed(posvec_command("sentence-vectors", saved / "general", tmp_path / "long", corpus).out)
     assert np.array_equal(found, posvec.load(saved / "general").sentence_vectors(lines * 4))
@@ -163,7 +163,7 @@ def test_more_sentences_than_are_read_at_a_time(posvec_command, saved, corpus, l
         (("--a", "-1", "--method", "sif"), "must be greater than 0, not -1.0"),
     ],
 )
-def test_sentence_vectors_of_what_cannot_be_are_refused(posvec_command, saved, standard_input, arguments, message):
+def test_invalid_options_of_sentence_vectors_are_refused(posvec_command, saved, standard_input, arguments, message):
     standard_input(b"karan\n")
     ended = posvec_command("sentence-vectors", saved / "general", *arguments)
     assert (ended.code, ended.out) == (1, "")
@@ -171,7 +171,7 @@ def test_sentence_vectors_of_what_cannot_be_are_refused(posvec_command, saved, s
     assert ended.err.count("\n") == 1
 
 
-def test_text_that_is_not_utf8_is_refused_or_mended(posvec_command, saved, standard_input):
+def test_invalid_utf_8_is_refused_or_replaced(posvec_command, saved, standard_input):
     standard_input(b"karan\nlotek \xff\n")
     refused = posvec_command("sentence-vectors", saved / "general")
     assert refused.code == 1
@@ -180,10 +180,10 @@ def test_text_that_is_not_utf8_is_refused_or_mended(posvec_command, saved, stand
     assert len(posvec_command("sentence-vectors", saved / "general", "--errors", "replace").out.splitlines()) == 2
 
 
-# ---- index ----------------------------------------------------------------------------------------------------
+# ---- index ------------------------------------------------------------------------------------------------------
 
 
-def test_an_index_is_built_used_and_replaced_only_when_asked(posvec_command, saved, tmp_path):
+def test_an_index_is_built_used_and_only_replaced_with_overwrite(posvec_command, saved, tmp_path):
     pytest.importorskip("usearch")
     model = tmp_path / "model"
     posvec.load(saved / "constrained").save(model)
@@ -213,7 +213,7 @@ def test_an_index_is_built_used_and_replaced_only_when_asked(posvec_command, sav
     "arguments",
     [("similarity", "a", "b"), ("analogy", "a", "b", "c"), ("vector", "a"), ("sentence-vectors",), ("index",)],
 )
-def test_a_model_that_is_not_there_is_named(posvec_command, tmp_path, standard_input, arguments):
+def test_a_missing_model_is_named(posvec_command, tmp_path, standard_input, arguments):
     standard_input(b"karan\n")
     command, *rest = arguments
     ended = posvec_command(command, tmp_path / "nothing", *rest)

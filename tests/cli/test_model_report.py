@@ -14,8 +14,8 @@ from posvec.evaluation.positions import importance
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
-class Checked(HTMLParser):
-    """Fails on tags that are not closed, and collects headings and what the page would fetch."""
+class PageParser(HTMLParser):
+    """Fails on tags that are not closed; collects headings, anchors, links and URLs that the page would load."""
 
     def __init__(self, text):
         super().__init__()
@@ -58,12 +58,12 @@ def test_a_report_has_all_sections_and_loads_nothing_from_the_network(trained, c
     model = trained("positional")
     sentence = f"{model.vocabulary.words[0]} [MASK] <b>"
     page = render_model_report(model, "a & b", {"Another measure": importance(model)}, [sentence], corpus)
-    checked = Checked(page)
-    assert checked.headings == [
+    parsed = PageParser(page)
+    assert parsed.headings == [
         "Settings", "Training", "Another measure", "Masked words", "Positions", "Clusters", "Context words", "Examples",
     ]  # fmt: skip
-    assert all(each.startswith(("#", "data:")) for each in checked.fetched)
-    assert checked.links <= checked.anchors
+    assert all(each.startswith(("#", "data:")) for each in parsed.fetched)
+    assert parsed.links <= parsed.anchors
     assert not re.search(r"@import|url\((?!['\"]?(#|data:))", page)
     assert "a &amp; b" in page
     assert "Learning rate 0.07 to 0.007." in page
@@ -74,8 +74,8 @@ def test_a_report_has_all_sections_and_loads_nothing_from_the_network(trained, c
 
 
 def test_the_report_of_a_model_without_positional_vectors(trained):
-    checked = Checked(page := render_model_report(trained("subword", epochs=1)))
-    assert checked.headings == ["Settings", "Training", "Positions"]
+    parsed = PageParser(page := render_model_report(trained("subword", epochs=1)))
+    assert parsed.headings == ["Settings", "Training", "Positions"]
     assert "A subword model has no positional vectors" in page
     assert "<svg" not in page  # one epoch makes no curve
 

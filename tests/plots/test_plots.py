@@ -1,4 +1,4 @@
-"""Figures: what they show, that nothing in them is cut off or overlaps, and the files they become."""
+"""Figures: their values, their layout, and the files that they are saved to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORDS = [one + two for one in ("in", "fortunately", "ag") for two in ("", "o", "
 
 @pytest.fixture(scope="module")
 def model(build_model):
-    """A positional model of the paper's window with features of all three clusters."""
+    """A positional model with the paper's window and features of all three clusters."""
     draw = np.random.default_rng(1)
     positional = draw.uniform(0, 0.3, (30, 40))
     positional[14, :8] += 8
@@ -47,7 +47,7 @@ def training_report():
 
 @pytest.fixture(scope="module")
 def language_models():
-    """Two runs of one name, one of another that was not trained to its end."""
+    """Two runs with one name, and one with another name whose training was interrupted."""
     config, coverage = LanguageModelConfig(), Coverage(1, 0, 0)
     empty = LanguageModelReport("", "", "", None, None, 1, (1, 1, 1), "", coverage, config)
     losses = {"constrained": ((5.0, 4.0, 3.5), (4.8, 4.1, 3.6)), "a name as long as some folders have": ((5.5, 4.5),)}
@@ -102,7 +102,7 @@ NAMES = (
 
 
 def drawn_texts(figure, monkeypatch):
-    """What is written in a figure and where. Asked while it is drawn: axes own labels that they never draw."""
+    """The texts of a figure and their boxes, recorded while it is drawn: axes have labels that are not drawn."""
     found, draw = [], matplotlib.text.Text.draw
 
     def record(text, renderer):
@@ -112,14 +112,14 @@ def drawn_texts(figure, monkeypatch):
 
     monkeypatch.setattr(matplotlib.text.Text, "draw", record)
     canvas = matplotlib.backends.backend_agg.FigureCanvasAgg(figure)
-    figure.draw_without_rendering()  # lays it out
+    figure.draw_without_rendering()  # computes the layout
     found.clear()
     canvas.draw()
     return found
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_letters_are_legible_inside_the_figure_and_apart(figures, name, monkeypatch):
+def test_texts_are_large_enough_inside_the_figure_and_do_not_overlap(figures, name, monkeypatch):
     figure = figures[name]
     assert figure.get_figwidth() == 3.4
     texts = drawn_texts(figure, monkeypatch)
@@ -153,7 +153,7 @@ def test_bands_reach_from_the_lower_to_the_upper_end_of_each_interval(figures):
         assert sorted({y - x for x, y in outline.tolist()}) == [-1, 2]
 
 
-def test_a_value_that_all_draws_have_does_not_hide_the_other_densities(figures):
+def test_a_constant_does_not_hide_the_other_densities(figures):
     *panels, empty = figures["densities"].axes
     assert [axes.get_title("left") for axes in panels] == [f"initializer {i}" for i in range(5)]
     assert all(axes.get_ylim() == (0, 1.1 * 15) for axes in panels)
@@ -175,7 +175,7 @@ def test_bars_are_the_contributions(model, figures):
     assert [bar.get_width() for bar in figures["contributions"].axes[0].patches] == expected
 
 
-def test_language_models_have_a_line_of_means_and_a_band_from_best_to_worst(language_models, figures):
+def test_language_models_have_a_line_of_means_and_a_band_of_extremes(language_models, figures):
     (axes,) = figures["perplexities"].axes
     lines = {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines()}
     expected = [(np.exp(one) + np.exp(two)) / 2 for one, two in ((5.0, 4.8), (4.0, 4.1), (3.5, 3.6))]
@@ -218,7 +218,7 @@ def test_an_unknown_file_extension_is_refused(figures, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_on_a_page_takes_its_width_and_colour_from_the_page(figures, name):
+def test_an_inline_figure_has_the_width_and_colour_of_the_page(figures, name):
     svg = plots.inline_svg(figures[name])
     root = ElementTree.fromstring(svg)
     assert root.get("viewBox")
@@ -228,13 +228,13 @@ def test_a_figure_on_a_page_takes_its_width_and_colour_from_the_page(figures, na
     assert "DejaVu" not in svg
 
 
-def test_settings_of_matplotlib_stay_as_they_were(figures, training_report):
+def test_settings_of_matplotlib_are_unchanged(figures, training_report):
     before = dict(matplotlib.rcParams)
     plots.inline_svg(plots.training(training_report))
     assert dict(matplotlib.rcParams) == before
 
 
-def test_no_figure_touches_pyplot():
+def test_figures_do_not_import_pyplot():
     code = "import sys\nfrom posvec.plots import style\nstyle.new_axes(2)\nsys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

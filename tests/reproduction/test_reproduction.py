@@ -1,4 +1,4 @@
-"""posvec reproduce: the paper's tables and figures, at a size that takes seconds."""
+"""posvec reproduce, at a scale that takes seconds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ QUALITATIVE = [each.name for each in EXPERIMENTS if each.qualitative]
 
 @pytest.fixture(scope="module")
 def given(lines, tmp_path_factory):
-    """A corpus that has the words of the paper, analogies, pairs and texts for language modelling."""
+    """A folder with a corpus that has the words of the paper, analogies, pairs and texts for language modelling."""
     folder = tmp_path_factory.mktemp("given")
     draw = random.Random(4)
     known = [word for words in paper.CLASSES.values() for word in words]
@@ -71,7 +71,7 @@ def given(lines, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(given, tmp_path_factory):
-    """Everything, run once."""
+    """The output of a complete reproduction."""
     pytest.importorskip("torch")
     output = tmp_path_factory.mktemp("whole") / "results"
     report = reproduce(
@@ -87,11 +87,11 @@ def tiny(corpus, output, **options):
 
 
 def measured(output):
-    """What is in the files of findings, and when each was written."""
+    """The contents of the files of findings, and when each was written."""
     return {file.name: (file.stat().st_mtime_ns, json.loads(file.read_text())) for file in output.glob("data/*.json")}
 
 
-# ---- the report ----------------------------------------------------------------------------------------------------
+# ---- the report -------------------------------------------------------------------------------------------------
 
 
 def test_the_report_has_every_experiment_with_its_figures(whole):
@@ -148,7 +148,7 @@ def test_models_are_removed_at_the_end(whole):
     assert sorted(file.name for file in whole.iterdir()) == ["data", "figures", "report.html", "report.md", "run.json"]
 
 
-# ---- continuing ------------------------------------------------------------------------------------------------------
+# ---- continuing -------------------------------------------------------------------------------------------------
 
 
 def test_findings_are_not_measured_again_and_seeds_can_be_added(whole, given):
@@ -257,10 +257,10 @@ def test_a_reproduction_killed_before_it_wrote_its_identity_starts_again(given, 
     assert not names & {"work", ".posvec-0123456789ab.tmp"}
 
 
-# ---- inputs -------------------------------------------------------------------------------------------------
+# ---- inputs -----------------------------------------------------------------------------------------------------
 
 
-def test_experiments_without_data_are_skipped_and_the_report_says_how_to_give_them(given, tmp_path):
+def test_experiments_without_data_are_skipped_with_the_remedy_in_the_report(given, tmp_path):
     text = tiny(given / "corpus.txt", tmp_path / "results", only=["windows", "language-model", "search", "variances"])
     assert "skipped: no word analogies were given; add --questions FILE" in text
     assert "skipped: no texts for language modelling were given; add --language-data FOLDER" in text
@@ -268,7 +268,7 @@ def test_experiments_without_data_are_skipped_and_the_report_says_how_to_give_th
     assert list(measured(tmp_path / "results")) == ["variances-1.json"]
 
 
-def test_the_qualitative_report_takes_sentences_and_words_of_any_language(given, posvec_command, tmp_path, monkeypatch):
+def test_a_qualitative_reproduction_in_another_language(given, posvec_command, tmp_path, monkeypatch):
     monkeypatch.setitem(SCALES, "small", TINY)
     output = tmp_path / "česky"
     ended = posvec_command(
@@ -289,7 +289,7 @@ def test_the_qualitative_report_takes_sentences_and_words_of_any_language(given,
     assert (output / "work" / "models" / "main-positional-1" / "config.json").exists()
 
 
-def test_without_sentences_a_qualitative_report_asks_for_some(given, tmp_path):
+def test_a_qualitative_reproduction_has_no_default_sentences(given, tmp_path):
     text = tiny(given / "corpus.txt", tmp_path / "results", only=["masked-words"], qualitative=True)
     assert "no sentences were given; add --sentence" in text
     assert paper.SENTENCES[0] not in text
@@ -343,12 +343,12 @@ def test_damaged_findings_are_named(given, tmp_path):
     shutil.rmtree(tmp_path / "results")
 
 
-# ---- claims --------------------------------------------------------------------------------------------------------
+# ---- claims -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def found(tmp_path):
-    """Findings of three seeds: a is 1, 2, 3, and b is a bit more, or much less."""
+    """Findings of three seeds: a is 1, 2, 3, little is close to it, and much is much larger."""
     findings = Findings(tmp_path / "data")
     for seed, (little, much) in enumerate([(1.1, 9.0), (1.9, 9.5), (3.2, 10.0)], 1):
         findings.add("x", "v", seed, {"a": float(seed), "little": little, "much": much}, "abc", 1.0)
@@ -384,7 +384,7 @@ def test_a_verdict_of_one_seed(found):
     assert verdict.sentence() == "A is small. The paper: a < 2. Here: 1.0 against 2.0; this agrees (one seed)."
 
 
-def test_intervals_are_those_of_students_t(found):
+def test_intervals_agree_with_students_t(found):
     stats = pytest.importorskip("scipy.stats")
     values = [each["much"] for each in found.of("x", "v")]
     mean = found.mean("x", "v", "much")
@@ -395,7 +395,7 @@ def test_intervals_are_those_of_students_t(found):
     assert found.mean("x", "v", "absent") is None
 
 
-# ---- parts ---------------------------------------------------------------------------------------------------------
+# ---- samples and initial values ---------------------------------------------------------------------------------
 
 
 def test_a_sample_of_the_corpus_has_lines_spread_evenly(tmp_path):
@@ -412,7 +412,7 @@ def test_positional_features_are_in_proportion_to_the_dim():
     assert [TINY.positional_dim(size) for size in (0, 60, 300)] == [0, 2, 10]
 
 
-def test_factors_of_the_square_root_uniform_distribution_multiply_to_a_uniform_one():
+def test_the_product_of_square_root_uniform_variables_is_uniform():
     stats = pytest.importorskip("scipy.stats")
     product = measures.sample_square_root_uniform(1) * measures.sample_square_root_uniform(2)
     assert stats.kstest(product[:20_000], stats.uniform(0, 2).cdf).pvalue > 0.01

@@ -1,4 +1,4 @@
-"""Search: spaces, objectives, pruning, budgets, resuming, several processes, databases, autotune, bad input."""
+"""Hyperparameter search: spaces, objectives, pruning, budgets, resuming, several processes, databases, autotune."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_dimension_round_trips_through_text(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("windo=1..5", "did you mean window"), ("window=5..1", "empty"), ("window=0..5", "at least 1"),
      ("window=1.5..5", "whole number"), ("window=a..5", "not a number"), ("window=..", "not a number"),
      ("window", "use for example window=1..50"),
@@ -50,12 +50,12 @@ def test_a_dimension_round_trips_through_text(text):
      ("subwords=true,maybe", "true or false"), ("sample=0..1:log", "above 0"), ("window=1..5:9", "step"),
      ("window=1..5:0", "step"), ("sample=0..nan", "number")],
 )  # fmt: skip
-def test_an_invalid_space_is_refused(text, said):
-    with pytest.raises(ConfigError, match=said):
+def test_an_invalid_space_is_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
         parse_space([text])
 
 
-def test_the_paper_s_space_depends_on_the_kind_of_model():
+def test_the_space_of_the_paper_depends_on_the_kind_of_model():
     assert [str(each) for each in paper_space(make_config("subword"))] == ["window=1..50"]
     assert [str(each) for each in paper_space(make_config())] == ["window=1..50", "positional_dim=10..300:10"]
 
@@ -66,13 +66,13 @@ def test_positional_features_stay_proportional_to_a_dim_that_is_searched():
 
 
 @pytest.mark.parametrize(
-    ("objective", "searched", "said"),
+    ("objective", "searched", "message"),
     [("accuracy", (), "--questions"), ("similarity", (), "--pairs"), ("foo", (), "no objective"),
      ("nosuch_module:f", (), "cannot be imported"), ("json:nosuch", (), "cannot be imported"),
      ("validation_loss", ("negatives",), "cannot be compared"), ("validation_loss", ("sample",), "cannot be compared")],
 )  # fmt: skip
-def test_an_invalid_objective_is_refused(objective, searched, said):
-    with pytest.raises(ConfigError, match=said):
+def test_an_invalid_objective_is_refused(objective, searched, message):
+    with pytest.raises(ConfigError, match=message):
         make_objectives([objective], TestFiles(), searched)
 
 
@@ -136,7 +136,7 @@ def test_several_objectives_give_a_pareto_front(corpus, small, tmp_path):
     assert files == {f"trial-{number}.json" for number in result.best}
 
 
-def test_time_ends_a_search_after_its_first_trial_at_the_earliest(corpus, small, tmp_path):
+def test_a_search_ends_when_time_is_up_but_finishes_one_trial(corpus, small, tmp_path):
     result = search(
         corpus, output=tmp_path / "study", space=["window=1..9"], objectives=["validation_loss"], seconds=0.01, **small
     )
@@ -162,12 +162,12 @@ def test_an_objective_that_fails_is_reported(corpus, small, tmp_path):
 def test_another_study_is_refused_unless_overwritten(corpus, long_corpus, small, tmp_path):
     same = {"output": tmp_path / "study", "space": ["window=1..9"], "objectives": ["validation_loss"], "trials": 1}
     search(corpus, **same, **small)
-    for changed, said in [
+    for changed, message in [
         ({"space": ["window=1..5"]}, "space window=1..9, not window=1..5"),
         ({"objectives": [near_window_6]}, "objectives validation_loss, not near_window_6"),
         ({"dim": 8}, "dim 16, not 8"),
     ]:
-        with pytest.raises(PosvecError, match=said):
+        with pytest.raises(PosvecError, match=message):
             search(corpus, **{**small, **same, **changed})
     with pytest.raises(PosvecError, match="another corpus"):
         search(long_corpus, **same, **small)
@@ -207,7 +207,9 @@ def test_autotune_trains_the_best_on_all_of_the_corpus(posvec_command, corpus, f
     assert model.config.training.validation == 0
     assert {text.partition("=")[0] for text in found.space} == {"window", "positional_dim", "initial_lr"}
     assert posvec_command("train", corpus, "-o", tmp_path / "b", "--questions", corpus).code == 2
-    assert posvec_command("train", corpus, "-o", tmp_path / "b", "--autotune", "soon").code == 2
+    refused = posvec_command("train", corpus, "-o", tmp_path / "b", "--autotune", "soon")
+    assert refused.code == 2
+    assert "'soon' is not a valid duration; use for example 90s, 10m or 1h30m" in " ".join(refused.err.split())
 
 
 def test_autotune_needs_a_setting_to_search(corpus, small, tmp_path):

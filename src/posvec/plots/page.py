@@ -58,7 +58,15 @@ class PageSection:
 
 
 def render_page(title: str, lead: str, sections: Sequence[PageSection]) -> str:
-    """Return a page of HTML that loads nothing from the network."""
+    """Return a page of HTML that loads nothing from the network.
+
+    Examples
+    --------
+    >>> from posvec.plots.page import PageSection, render_page
+    >>> page = render_page("A page", "What it is about.", [PageSection("First section", "Some text.")])
+    >>> "<h2>First section</h2>" in page
+    True
+    """
     contents = "".join(f'<a href="#{each.anchor}">{html.escape(each.title)}</a> ' for each in sections)
     body = "\n".join(each.html for each in sections)
     title = html.escape(title)

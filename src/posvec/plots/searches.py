@@ -52,7 +52,23 @@ def study(result: SearchResult) -> dict[str, Figure]:
 
 @styled
 def history(result: SearchResult) -> Figure:
-    """Plot the first objective of every trial, and the best value so far."""
+    """Plot the first objective of every trial, and the best value so far.
+
+    Parameters
+    ----------
+    result
+        The result of a search.
+
+    Examples
+    --------
+    >>> from posvec import plots, tuning
+    >>> settings = {"preset": "small", "dim": 4, "epochs": 1, "threads": 1}
+    >>> space = ["window=1..3"]
+    >>> result = tuning.search(
+    ...     "corpus.txt", output="history-study", space=space, objectives=["validation_loss"], trials=2, **settings
+    ... )
+    >>> figure = plots.history(result)
+    """
     name, direction = next(iter(result.objectives.items()))
     figure, axes = new_axes(2.1)
     trials = [trial for trial in result.trials if trial.values]
@@ -74,7 +90,13 @@ def history(result: SearchResult) -> Figure:
 
 @styled
 def setting_importance(result: SearchResult) -> Figure:
-    """Plot how much each setting decides whether a trial is among the best quarter."""
+    """Plot how much each setting decides whether a trial is among the best quarter.
+
+    Parameters
+    ----------
+    result
+        The result of a search with at least 10 completed trials and two settings; fewer have no importance.
+    """
     names = list(result.importance)
     figure, axes = new_axes(0.55 + 0.2 * len(names))
     axes.barh(range(len(names)), list(result.importance.values()), 0.7, color=colour(0))
@@ -87,7 +109,25 @@ def setting_importance(result: SearchResult) -> Figure:
 
 @styled
 def effect(result: SearchResult, setting: str) -> Figure:
-    """Plot the first objective of all trials against one setting; the best trials have another mark."""
+    """Plot the first objective of all trials against one setting; the best trials have another mark.
+
+    Parameters
+    ----------
+    result
+        The result of a search.
+    setting
+        The name of a setting of the search space.
+
+    Examples
+    --------
+    >>> from posvec import plots, tuning
+    >>> settings = {"preset": "small", "dim": 4, "epochs": 1, "threads": 1}
+    >>> space = ["window=1..3"]
+    >>> result = tuning.search(
+    ...     "corpus.txt", output="effect-study", space=space, objectives=["validation_loss"], trials=2, **settings
+    ... )
+    >>> figure = plots.effect(result, "window")
+    """
     name = next(iter(result.objectives))
     figure, axes = new_axes(2.1)
     trials = [trial for trial in result.trials if trial.values]
@@ -122,7 +162,13 @@ def effect(result: SearchResult, setting: str) -> Figure:
 
 @styled
 def front(result: SearchResult) -> Figure:
-    """Plot the first two objectives against each other; a line joins the trials on the Pareto front."""
+    """Plot the first two objectives against each other; a line joins the trials on the Pareto front.
+
+    Parameters
+    ----------
+    result
+        The result of a search with several objectives.
+    """
     one, other = list(result.objectives)[:2]
     figure, axes = new_axes(2.4)
     trials = [trial.values for trial in result.trials if trial.values]
