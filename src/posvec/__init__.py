@@ -1,4 +1,4 @@
-"""posvec: word vectors that know where words stand.
+"""posvec: position-aware word embeddings.
 
 import posvec
 
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # typing takes longer to import than all that is here
+TYPE_CHECKING = False  # avoids the import of typing, which takes longer than the rest of this module
 
 __version__ = "0.1.0"
 
-# Public names and where they live; imported when first used, so that ``import posvec`` costs nothing.
+# Public names and their modules, which are imported at their first use, so that ``import posvec`` is fast.
 _PUBLIC = {
     "Config": "posvec.config",
     "ConfigError": "posvec.errors",

@@ -225,7 +225,7 @@ def test_a_model_interrupted_by_a_signal_resumes_to_the_same_bytes(
     assert same(posvec.load(model, verify=True), whole)
     again = posvec_command("resume", model)
     assert again.code == 1
-    assert again.err.startswith(f"Error: training of {model} is complete; to train it further on more text, use posvec train --start")
+    assert again.err.startswith(f"Error: training of {model} is complete; to train it further on more text, use ")
 
 
 def test_a_killed_process_leaves_its_last_checkpoint(
