@@ -110,7 +110,7 @@ def make_display(console: Console) -> TerminalDisplay | LineDisplay:
 
 
 def describe(progress: TrainingProgress) -> str:
-    """Words/s, loss, learning rate and time left in one line."""
+    """Return words/s, loss, learning rate and time left in one line."""
     epoch = f"epoch {progress.epoch}/{progress.epochs}  " if progress.epochs > 1 else ""
     return (
         f"{epoch}{_short(progress.words_per_second)} words/s  loss {progress.loss:.3f}  lr {progress.lr:.4f}  "
@@ -119,7 +119,7 @@ def describe(progress: TrainingProgress) -> str:
 
 
 def _short(number: float) -> str:
-    """In three digits, or thousands of them: 1.14M, 114k, 999"""
+    """Format a number with three significant digits: 1.14M, 114k, 999."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if number >= 0.9995 * size:
             return f"{number / size:.{max(0, 3 - len(f'{number / size:.0f}'))}f}{unit}"
@@ -127,7 +127,7 @@ def _short(number: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """1:23 or 1:02:03"""
+    """Format a duration as 1:23 or 1:02:03."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

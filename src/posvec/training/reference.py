@@ -1,9 +1,10 @@
-"""The training step in NumPy, one function per equation: slow, readable, the oracle of the compiled kernel.
+"""The training step in NumPy, one function per equation: the oracle of the compiled kernel in floating point.
 
-:func:`train_step` is the step of the paper for one masked word, every row read and written at once.
+:func:`train_step` is the step of the paper for one masked word; it reads and writes every row at once.
 :func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
-The two agree where no two words near each other share a row and no word stands twice in a micro-batch: only then is the
-cached step behind, by less than two windows and a micro-batch.
+The two agree if no two nearby words share a row and no word occurs twice in a micro-batch. Otherwise the cached step
+uses values that are out of date by less than two windows and a micro-batch. :mod:`.reference_fixed16` has the arithmetic
+of 16-bit rows.
 
 Shapes: D features, D' of them positional, c the window, V words.
 """
@@ -36,7 +37,7 @@ class Parameters:
 
     @property
     def eager(self) -> int:
-        """Features updated within a micro-batch rather than after it: the positional ones, filled up to 16."""
+        """The number of features updated within a micro-batch rather than after it: D', rounded up to a multiple of 16."""
         dim, positional_dim = int(self.input_vectors.shape[1]), int(self.positional_vectors.shape[1])
         return min(dim, -(-positional_dim // 16) * 16)
 
@@ -49,7 +50,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class StepOptions:
-    """The options of method and arithmetic, by the names of :mod:`posvec.config`."""
+    """The settings of the step, under their names in :mod:`posvec.config`."""
 
     context_mean: str = "rows"
     input_gradient: str = "undivided"
@@ -85,13 +86,13 @@ def context_vector(
 
 
 def loss(scores: RealArray) -> float:
-    """-log sigma(s(w_t)) - sum_n log sigma(-s(n)), the score of the masked word standing first."""
+    """-log sigma(s(w_t)) - sum_n log sigma(-s(n)), where the score of the masked word comes first."""
     signs = np.where(np.arange(len(scores)) == 0, -1.0, 1.0)
     return float(np.logaddexp(0, signs * scores.astype(np.float64)).sum())
 
 
 def step_sizes(scores: RealArray, lr: float, options: StepOptions) -> RealArray:
-    """g = lr (y - sigma(s)), none where the score is beyond the limit."""
+    """g = lr (y - sigma(s)), 0 where the score is beyond the limit."""
     steps: RealArray = lr * ((np.arange(len(scores)) == 0) - sigmoid(scores))
     if options.score_limit:
         steps[np.abs(scores) > options.score_limit] = 0
@@ -106,7 +107,7 @@ def update_outputs(
     lr: float,
     options: StepOptions,
 ) -> tuple[RealArray, float]:
-    """Scores from the old values; then, word after word, e += g v_w and v_w += g u_C. Returns e and the loss."""
+    """Compute scores from the old values; then, for every word, e += g v_w and v_w += g u_C. Return e and the loss."""
     words = [masked_word, *(word for word in negatives if word != masked_word)]
     v = parameters.output_vectors
     scores = v[words] @ context
@@ -126,7 +127,7 @@ def train_step(
     lr: float,
     options: StepOptions,
 ) -> float:
-    """One masked word, as the paper has it. Returns the loss before the step."""
+    """Train on one masked word as in the paper; return the loss before the step."""
     context = context_vector(parameters, words, positions, options)
     error, value = update_outputs(parameters, masked_word, negatives, context, lr, options)
     if options.input_gradient == "exact":
@@ -135,13 +136,13 @@ def train_step(
     for word, position in zip(words, positions, strict=True):
         rows = parameters.rows[word]
         total = parameters.input_vectors[rows].sum(0)
-        move = parameters.weights(position) * error
+        update = parameters.weights(position) * error
         if options.train_positions and positional_dim:
             divisor = 1 if options.positional_gradient == "summed" else len(rows)
             row = position_row(position, parameters.window)
             parameters.positional_vectors[row] += (total * error / divisor)[:positional_dim]
         for each in rows:
-            parameters.input_vectors[each] += move
+            parameters.input_vectors[each] += update
     return value
 
 
@@ -161,59 +162,59 @@ class Draws:
 
 
 def train_chunk(parameters: Parameters, draws: Draws, lr: float, options: StepOptions) -> float:
-    """All masked words in micro-batches, on cached sums of rows. Returns the sum of their losses."""
-    cache = _Cache(parameters)
-    entered = left = 0
+    """Train on all masked words in micro-batches, with cached sums of rows; return the sum of their losses."""
+    cache = _RowCache(parameters)
+    loaded = evicted = 0
     value = 0.0
     for begin in range(0, len(draws.word), MICRO_BATCH):
         masked = range(begin, min(begin + MICRO_BATCH, len(draws.word)))
-        while entered <= max(draws.last[t] for t in masked):
-            cache.enter(int(draws.word[entered]))
-            entered += 1
+        while loaded <= max(draws.last[t] for t in masked):
+            cache.load(int(draws.word[loaded]))
+            loaded += 1
         value += _train_micro_batch(parameters, draws, masked, cache, lr, options)
-        while left < draws.needed[masked.stop]:
-            cache.leave(int(draws.word[left]))
-            left += 1
+        while evicted < draws.needed[masked.stop]:
+            cache.evict(int(draws.word[evicted]))
+            evicted += 1
     return value
 
 
-class _Cache:
-    """X, the sum of a word's rows, from when the word enters until its last occurrence leaves."""
+class _RowCache:
+    """Keeps X, the sum of a word's rows, from the first to the last window that contains the word."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.sums: dict[int, RealArray] = {}  # X
-        self.owed: dict[int, RealArray] = {}  # what each row of the word is still to be given
+        self.updates: dict[int, RealArray] = {}  # the accumulated update of each row of the word
         self.users: dict[int, int] = {}
 
-    def enter(self, word: int) -> None:
+    def load(self, word: int) -> None:
         self.users[word] = self.users.get(word, 0) + 1
         if self.users[word] == 1:
             self.sums[word] = self.parameters.input_vectors[self.parameters.rows[word]].sum(0)
-            self.owed[word] = np.zeros_like(self.sums[word])
+            self.updates[word] = np.zeros_like(self.sums[word])
 
-    def leave(self, word: int) -> None:
+    def evict(self, word: int) -> None:
         self.users[word] -= 1
         if self.users[word] == 0:
             for row in self.parameters.rows[word]:
-                self.parameters.input_vectors[row] += self.owed[word]
+                self.parameters.input_vectors[row] += self.updates[word]
 
-    def move(self, word: int, features: slice, move: RealArray) -> None:
-        """Each row of the word is owed a move, and the sum of its rows has made all of them."""
-        self.owed[word][features] += move
-        self.sums[word][features] += len(self.parameters.rows[word]) * move
+    def update(self, word: int, features: slice, update: RealArray) -> None:
+        """Accumulate an update of each row of the word, and apply all of them to the sum of its rows."""
+        self.updates[word][features] += update
+        self.sums[word][features] += len(self.parameters.rows[word]) * update
 
 
 def _train_micro_batch(
     parameters: Parameters,
     draws: Draws,
     masked: range,
-    cache: _Cache,
+    cache: _RowCache,
     lr: float,
     options: StepOptions,
 ) -> float:
     plain = slice(parameters.eager, None)
-    moves = {m: np.zeros_like(parameters.input_vectors[0]) for t in masked for m in draws.context(t)}
+    updates = {m: np.zeros_like(parameters.input_vectors[0]) for t in masked for m in draws.context(t)}
     value = 0.0
     for t in masked:
         context = draws.context(t)
@@ -224,17 +225,17 @@ def _train_micro_batch(
         total = np.zeros_like(parameters.input_vectors[0])
         for m, word in zip(context, words, strict=True):
             total += parameters.weights(_position(draws, m, t)) * cache.sums[word]
-            total[plain] += len(parameters.rows[word]) * moves[m][plain]  # what this micro-batch has done to it so far
+            total[plain] += len(parameters.rows[word]) * updates[m][plain]  # of this micro-batch so far
         negatives = [int(word) for word in draws.negatives[t]]
         error, each = update_outputs(parameters, int(draws.word[t]), negatives, total / size, lr, options)
         value += each
         if options.input_gradient == "exact":
             error = error / size
         for m, word in zip(context, words, strict=True):
-            moves[m] += error
+            updates[m] += error
             _update_positional(parameters, word, _position(draws, m, t), error, cache, options)
-    for m, move in moves.items():  # the cached sums of plain features follow when the micro-batch is over
-        cache.move(int(draws.word[m]), plain, move[plain])
+    for m, update in updates.items():  # cached sums of plain features are updated after the micro-batch
+        cache.update(int(draws.word[m]), plain, update[plain])
     return value
 
 
@@ -243,16 +244,16 @@ def _update_positional(
     word: int,
     position: int,
     error: RealArray,
-    cache: _Cache,
+    cache: _RowCache,
     options: StepOptions,
 ) -> None:
     eager, positional_dim = slice(parameters.eager), parameters.positional_vectors.shape[1]
-    move = (parameters.weights(position) * error)[eager]
+    update = (parameters.weights(position) * error)[eager]
     if options.train_positions and positional_dim:
         divisor = 1 if options.positional_gradient == "summed" else len(parameters.rows[word])
         row = position_row(position, parameters.window)
         parameters.positional_vectors[row] += (cache.sums[word] * error / divisor)[:positional_dim]
-    cache.move(word, eager, move)
+    cache.update(word, eager, update)
 
 
 def _position(draws: Draws, m: int, t: int) -> int:
