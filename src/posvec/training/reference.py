@@ -3,8 +3,8 @@
 :func:`train_step` is the step of the paper for one masked word; it reads and writes every row at once.
 :func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
 The two agree if no two nearby words share a row and no word occurs twice in a micro-batch. Otherwise the cached step
-uses values that are out of date by less than two windows and a micro-batch. :mod:`.reference_fixed16` has the arithmetic
-of 16-bit rows.
+uses values that are out of date by less than two windows and a micro-batch. :mod:`.reference_fixed16` has the
+arithmetic of 16-bit rows.
 
 Shapes: D features, D' of them positional, c the window, V words.
 """
@@ -148,7 +148,7 @@ def train_step(
 
 @dataclass(frozen=True)
 class Draws:
-    """What the kernel drew (``Trainer.draw``): kept words, their offsets in the line, windows and negatives."""
+    """What the kernel has drawn (``Float64Trainer.draw``): kept words, their offsets in the line, windows and negatives."""
 
     word: NDArray[np.integer[Any]]
     offset: NDArray[np.integer[Any]]
