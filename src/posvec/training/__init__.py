@@ -1,10 +1,10 @@
 """Training: from a corpus to a trained model.
 
 ``pipeline`` has the steps (count, encode, create, train, save), ``loop`` the epochs, callbacks, validation and
-checkpoints. An ``executor`` runs jobs on chunks of the corpus: ``threads`` on this machine, :mod:`posvec.distributed` on
-a cluster. ``kernel`` calls the compiled kernel, ``tables`` owns the parameters in the number format of the run,
-``schedule`` has the learning rate. ``reference`` and ``reference_fixed16`` are the training step in NumPy, against which
-the kernel is tested.
+checkpoints. An ``executor`` runs jobs on chunks of the corpus: ``threads`` on this machine, :mod:`posvec.distributed`
+on a cluster. ``kernel`` calls the compiled kernel, ``tables`` owns the parameters in the number format of the run,
+``schedule`` has the learning rate. ``reference`` and ``reference_fixed16`` are the training step in NumPy, against
+which the kernel is tested.
 
 To add a number format: a format and its rows in ``cpp/kernel``, a subclass of ``TrainingTables``, a choice of the
 setting ``precision``, and its reference.

@@ -37,7 +37,7 @@ class Parameters:
 
     @property
     def eager(self) -> int:
-        """The number of features updated within a micro-batch rather than after it: D', rounded up to a multiple of 16."""
+        """The features updated within a micro-batch rather than after it: D', rounded up to a multiple of 16."""
         dim, positional_dim = int(self.input_vectors.shape[1]), int(self.positional_vectors.shape[1])
         return min(dim, -(-positional_dim // 16) * 16)
 
@@ -148,7 +148,7 @@ def train_step(
 
 @dataclass(frozen=True)
 class Draws:
-    """What the kernel has drawn (``Float64Trainer.draw``): kept words, their offsets in the line, windows and negatives."""
+    """What the kernel has drawn (``Float64Trainer.draw``): kept words, offsets in the line, windows and negatives."""
 
     word: NDArray[np.integer[Any]]
     offset: NDArray[np.integer[Any]]
