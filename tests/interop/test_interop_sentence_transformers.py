@@ -103,7 +103,7 @@ def test_export_uses_the_tokenizer_of_the_model_and_overwrites_only_its_own_file
     ended = posvec_command(*arguments)
     assert ended.code == 0, ended.err
     assert ended.err == (
-        "It has no place for output vectors: they are left out.\n"
+        "The export leaves out output vectors, which this format cannot store.\n"
         f"Open it with: sentence_transformers.SentenceTransformer({str(tmp_path / 'static')!r})\n"
     )
     from tokenizers import Tokenizer
