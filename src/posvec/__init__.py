@@ -10,7 +10,7 @@ model.predict_masked("unlike dogs cats [MASK]")
 
 from __future__ import annotations
 
-from importlib import import_module
+from posvec.system.lazy import lazy_names
 
 TYPE_CHECKING = False  # avoids the import of typing, which takes longer than the rest of this module
 
@@ -26,7 +26,7 @@ _PUBLIC = {
     "ModelError": "posvec.errors",
     "PosvecError": "posvec.errors",
     "PosvecVectorizer": "posvec.interop.sklearn",
-    "StopTraining": "posvec.training.loop",
+    "StopTraining": "posvec.training.callbacks",
     "TrainingError": "posvec.errors",
     "TrainingReport": "posvec.storage.records",
     "UnknownWordError": "posvec.errors",
@@ -65,8 +65,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from posvec.config import Config
     from posvec.datasets.library import dataset_path
     from posvec.errors import (
@@ -83,18 +81,13 @@ if TYPE_CHECKING:
     from posvec.model import Model
     from posvec.presets import make_config
     from posvec.storage.records import TrainingReport
-    from posvec.training.loop import StopTraining
+    from posvec.training.callbacks import StopTraining
     from posvec.training.pipeline import load, resume, train
     from posvec.vectors import WordVectors
     from posvec.vocabulary import Vocabulary
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'posvec' has no attribute {name!r}")
-    value = getattr(import_module(_PUBLIC[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _PUBLIC)
 
 
 def __dir__() -> list[str]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from posvec.system.lazy import lazy_names
 
 TYPE_CHECKING = False
 
 # Imported when first used: the processes that strip wiki markup import this package and need none of it.
 _PUBLIC = {
-    "CATALOGUE": "catalogue",
-    "EMBEDDED_CORPORA": "embedded",
-    "Dataset": "definitions",
-    "Download": "definitions",
-    "corpus_path": "library",
-    "dataset_path": "library",
-    "embedded_corpus": "embedded",
-    "fetch": "library",
-    "fetch_dataset": "fetching",
-    "fetched_names": "library",
-    "fetched_path": "library",
-    "is_fetchable": "library",
+    "CATALOGUE": "posvec.datasets.catalogue",
+    "EMBEDDED_CORPORA": "posvec.datasets.embedded",
+    "Dataset": "posvec.datasets.definitions",
+    "Download": "posvec.datasets.definitions",
+    "corpus_path": "posvec.datasets.library",
+    "dataset_path": "posvec.datasets.library",
+    "embedded_corpus": "posvec.datasets.embedded",
+    "fetch": "posvec.datasets.library",
+    "fetch_dataset": "posvec.datasets.fetching",
+    "fetched_names": "posvec.datasets.library",
+    "fetched_path": "posvec.datasets.library",
+    "is_fetchable": "posvec.datasets.library",
 }
 __all__ = [
     "CATALOGUE",
@@ -37,8 +37,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from posvec.datasets.catalogue import CATALOGUE
     from posvec.datasets.definitions import Dataset, Download
     from posvec.datasets.embedded import EMBEDDED_CORPORA, embedded_corpus
@@ -53,11 +51,4 @@ if TYPE_CHECKING:
     )
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'posvec.datasets' has no attribute {name!r}")
-    return getattr(import_module(f"posvec.datasets.{_PUBLIC[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__ = lazy_names(__name__, _PUBLIC)

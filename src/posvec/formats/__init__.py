@@ -4,3 +4,5 @@ from posvec.formats.conversion import convert, load_model_or_vectors, load_vecto
 from posvec.formats.registry import FORMATS, Format
 
 __all__ = ["FORMATS", "Format", "convert", "load_model_or_vectors", "load_vectors", "write_vectors"]
+
+load, write = load_model_or_vectors, write_vectors  # Compat: the earlier names

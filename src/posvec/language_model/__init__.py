@@ -10,21 +10,22 @@ plots.save(plots.perplexities(language_model.compare(["run", "other-run"])), "cu
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from posvec.system.lazy import lazy_names
 
 # Public names and the modules that define them. They are imported on first use, as in posvec itself, because the
 # command line needs only the settings to show its help.
 _PUBLIC = {
-    "LanguageModelConfig": "config",
-    "LanguageModelReport": "report",
-    "PerplexityComparison": "comparison",
-    "compare": "comparison",
-    "load": "running",
-    "resume": "running",
-    "train": "running",
+    "Comparison": "posvec.language_model.comparison",
+    "LanguageModelConfig": "posvec.language_model.config",
+    "LanguageModelReport": "posvec.language_model.report",
+    "PerplexityComparison": "posvec.language_model.comparison",
+    "compare": "posvec.language_model.comparison",
+    "load": "posvec.language_model.running",
+    "resume": "posvec.language_model.running",
+    "train": "posvec.language_model.running",
 }
-_ALIASES = {"Comparison": "PerplexityComparison"}  # Compat: the names of 0.1.0
 __all__ = [
     "Comparison",
     "LanguageModelConfig",
@@ -37,15 +38,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from posvec.language_model.comparison import PerplexityComparison, compare
-    from posvec.language_model.comparison import PerplexityComparison as Comparison
+    from posvec.language_model.comparison import Comparison, PerplexityComparison, compare
     from posvec.language_model.config import LanguageModelConfig
     from posvec.language_model.report import LanguageModelReport
     from posvec.language_model.running import load, resume, train
 
-
-def __getattr__(name: str) -> Any:
-    defined = _ALIASES.get(name, name)
-    if defined not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PUBLIC[defined]}"), defined)
+__getattr__ = lazy_names(__name__, _PUBLIC)

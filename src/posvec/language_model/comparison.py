@@ -79,6 +79,9 @@ class PerplexityComparison(Result):
         return [Table("", columns, rows, ".2f"), *self.curves().tables()]
 
 
+Comparison = PerplexityComparison  # Compat: the earlier name
+
+
 def compare(paths: Sequence[str | Path]) -> PerplexityComparison:
     """Compare saved language models by their perplexities.
 

@@ -9,3 +9,20 @@ which the kernel is tested.
 To add a number format: a format and its rows in ``cpp/kernel``, a subclass of ``TrainingTables``, a choice of the
 setting ``precision``, and its reference.
 """
+
+from posvec.system.lazy import lazy_names
+
+TYPE_CHECKING = False
+
+_PUBLIC = {
+    "Callback": "posvec.training.callbacks",
+    "StopTraining": "posvec.training.callbacks",
+    "train": "posvec.training.loop",
+}
+__all__ = ["Callback", "StopTraining", "train"]
+
+if TYPE_CHECKING:
+    from posvec.training.callbacks import Callback, StopTraining
+    from posvec.training.loop import train
+
+__getattr__ = lazy_names(__name__, _PUBLIC)
