@@ -188,9 +188,9 @@ def test_the_command_names_models_by_the_ends_of_their_paths(
     named = json.loads(posvec_command(*command, "--group", f"all={trained / 'a1'},b", "--json").out)
     assert named["groups"] == {"all": ["a1", "b"], "a2": ["a2"]}
     for arguments, message in [
-        (("--group", "x"), "should be a name, = and its models"),
+        (("--group", "x"), "is not NAME=MODEL,MODEL; use for example"),
         (("--group", "x=none"), "not among the models"),
-        ((f"{trained / 'a1'}/",), "named twice"),
+        ((f"{trained / 'a1'}/",), "is given twice; give it once"),
     ]:
         refused = posvec_command(*command, *arguments)
         assert refused.code == 1

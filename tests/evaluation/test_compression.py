@@ -328,7 +328,7 @@ def test_missing_output_vectors_are_reported(models, tmp_path, posvec_command):
     ended = posvec_command("compress", models["general"], tmp_path / "out", "--vectors-only")
     assert ended.code == 0
     assert "without output vectors" in ended.out
-    assert "Left out: the output vectors, so no masked words can be predicted." in ended.err
+    assert "The output vectors are left out, so OUT cannot predict masked words." in ended.err
     assert "compressed: int8, word vectors alone" in posvec_command("info", tmp_path / "out").out
     info = json.loads(posvec_command("info", tmp_path / "out", "--json").out)
     assert info["compression"] == {"codes": "int8", "pruned": False, "vectors_only": True}

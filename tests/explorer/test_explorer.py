@@ -729,7 +729,7 @@ def test_the_command_refuses_invalid_arguments(
     assert (ended.code, ended.out) == (1, "")
     assert "choose another --port or --host" in ended.err
     assert posvec_command("explore", tmp_path / "none", "--no-browser").code == 1
-    assert "named twice" in posvec_command("explore", path, path, "--no-browser").err
+    assert "a model is given twice; give each once" in posvec_command("explore", path, path, "--no-browser").err
     assert (
         "cannot listen at no.such.host.invalid"
         in posvec_command("explore", path, "--no-browser", "--host", "no.such.host.invalid").err
@@ -744,7 +744,7 @@ def test_the_command_warns_about_addresses_of_the_network(
     local = posvec_command("explore", explored["subword"], "--no-browser", "--host", "localhost")
     open_to_all = posvec_command("explore", explored["subword"], "--no-browser", "--host", "0.0.0.0")
     assert local.err == ""
-    assert "Warning: everyone who reaches 0.0.0.0" in open_to_all.err
+    assert "Warning: everyone who can reach 0.0.0.0" in open_to_all.err
     assert "http://127.0.0.1:" in open_to_all.out
     assert [given[2] for given in served] == ["localhost", "0.0.0.0"]
 
