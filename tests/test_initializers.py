@@ -1,4 +1,4 @@
-"""Initial values: their distributions, and that they depend on nothing but seed and row."""
+"""Initial values: their distributions, and that they depend only on the seed and the row."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_products_of_the_authors_code_have_standard_deviation_0_043_at_300_featu
 
 
 def test_square_root_normal_features_have_the_moments_and_quantiles_of_ten_gamma_variates() -> None:
-    # The definition, drawn the slow way, against the pairs of exponentials and angles of the fast one.
+    # Compare the definition, which is slow, with the pairs of exponentials and angles of the fast sampler.
     random = np.random.default_rng(7)
     exponent = np.zeros(200_000)
     for n in range(10):
@@ -94,7 +94,7 @@ def test_square_root_normal_features_have_the_moments_and_quantiles_of_ten_gamma
     assert np.corrcoef(np.sign(u).ravel(), np.abs(u).ravel())[0, 1] == pytest.approx(0, abs=0.01)
 
 
-def test_neighbouring_features_and_rows_are_uncorrelated() -> None:
+def test_adjacent_features_and_rows_are_uncorrelated() -> None:
     u, _ = tables("sqrt_normal", 5000, 20, 20)
     correlations = np.corrcoef(np.hstack([u[:-1], u[1:]]).T) - np.eye(40)
     assert np.abs(correlations).max() < 0.07
@@ -127,7 +127,7 @@ def test_uniform_has_the_bound_of_the_appendix_and_the_variance_of_a_product() -
     assert (u.astype(float) * d).var() == pytest.approx(1 / (3 * 50**2), rel=0.02)
 
 
-# What values depend on
+# Dependence on the seed and the row
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -174,7 +174,7 @@ def test_rows_filled_later_equal_those_of_the_whole_table(name: str, first: int,
     np.testing.assert_array_equal(part, whole[first:last])
 
 
-def test_a_strided_view_is_filled_and_its_padding_left_alone() -> None:
+def test_a_strided_view_is_filled_without_its_padding() -> None:
     expected, expected_d = tables("sqrt_normal", 1500, 13, 5)
     padded, padded_d = np.full((1500, 16), 7, np.float32), np.full((10, 16), 7, np.float32)
     initialize("sqrt_normal", padded[:, :13], padded_d[:, :5], 5, seed=1)
@@ -191,7 +191,7 @@ def test_a_table_in_double_precision_gets_the_same_values() -> None:
     np.testing.assert_array_equal(double, expected)
 
 
-def test_a_table_without_rows_is_no_error() -> None:
+def test_a_table_without_rows_is_accepted() -> None:
     initialize("sqrt_normal", np.zeros((0, 4), np.float32), None, 2, seed=1)
 
 

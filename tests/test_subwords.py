@@ -37,7 +37,7 @@ def test_ngrams_are_those_of_the_marked_word_and_hash_as_defined(word: str, limi
     marked = f"<{word}>"
     spans = ((i, j) for i in range(len(marked)) for j in range(i + limits[0], min(i + limits[1], len(marked)) + 1))
     expected = [marked[i:j] for i, j in spans if (i, j) not in ((0, 1), (len(marked) - 1, len(marked)))]
-    if word == "</s>":  # the end of a line, which fastText takes for no word
+    if word == "</s>":  # the end of a line, which fastText does not treat as a word
         expected = []
     assert subwords(word, config) == expected
     assert subword_buckets(word, config).tolist() == [fnv(ngram) % buckets for ngram in expected]
@@ -55,7 +55,7 @@ def test_the_whole_marked_word_is_one_of_its_ngrams_if_short_enough() -> None:
 def test_buckets_are_those_of_gensim(word: str, limits: list[int]) -> None:
     oracle = pytest.importorskip("gensim.models.fasttext")
     if limits[0] == 1:
-        limits = [2, max(limits[1], 2)]  # gensim counts the marks alone, fastText does not
+        limits = [2, max(limits[1], 2)]  # gensim counts the marks as n-grams, fastText does not
     if word != "</s>":
         expected = oracle.ft_ngram_hashes(word, *limits, 2_000_000)
         assert subword_buckets(word, config_of(*limits)).tolist() == list(expected)
@@ -92,7 +92,7 @@ def test_words_that_fasttext_knows_have_the_same_subwords(fasttext_model: Any) -
 
 
 @pytest.mark.parametrize("buckets", [7, 2_000_000, 2**31 - 1])
-def test_only_used_buckets_get_rows_and_the_busiest_come_first(buckets: int) -> None:
+def test_only_used_buckets_get_rows_ordered_by_use(buckets: int) -> None:
     vocabulary = Vocabulary.from_counts(
         {"the": 100, "other": 30, "thé": 30, "a": 20, "banana": 9}, VocabularyConfig(sample=0.1, subsampling="paper")
     )
@@ -150,7 +150,7 @@ def test_rows_of_a_saved_model_are_those_it_was_trained_with():
 
 
 @pytest.mark.parametrize("change", [lambda ids: ids[1:], lambda ids: ids + np.uint32(1 << 31)])
-def test_rows_that_do_not_fit_the_words_are_told_as_damage(change):
+def test_rows_that_do_not_fit_the_words_are_reported_as_damage(change):
     vocabulary, config = Vocabulary.from_counts({"cats": 9, "dogs": 8}), config_of(3, 3)
     saved = saved_rows(vocabulary, config, change(build_rows(vocabulary, config).bucket_ids))
     with pytest.raises(ModelError, match=r"^the model is damaged: .*; restore it"):

@@ -1,4 +1,4 @@
-"""Counts, cut-offs, probabilities, and the file of a vocabulary."""
+"""Vocabularies: counts, limits, probabilities and files."""
 
 import json
 import random
@@ -84,7 +84,7 @@ def test_a_vocabulary_of_counts_has_the_same_cut_offs() -> None:
         Vocabulary.from_counts({"\ud800": 9})
 
 
-def test_a_corpus_without_a_frequent_word_is_refused_with_the_figures() -> None:
+def test_the_error_for_a_corpus_without_frequent_words_has_the_figures() -> None:
     with pytest.raises(
         CorpusError, match=r"occurs 5 times: it has 4 words, 3 of them distinct, .* 2 times; lower min_count"
     ):
@@ -112,7 +112,7 @@ def test_keep_probabilities_follow_both_formulas() -> None:
     assert paper.keep_probabilities().dtype == np.float32
 
 
-def test_frequencies_are_shares_of_the_kept_words() -> None:
+def test_frequencies_are_relative_to_the_kept_words() -> None:
     config = VocabularyConfig(min_count=2, sample=0.01, subsampling="paper")
     with_rare = Vocabulary.from_counts({"a": 60, "b": 40, **{f"rare{i}": 1 for i in range(100)}}, config)
     np.testing.assert_allclose(with_rare.keep_probabilities()[0], np.sqrt(0.01 / 0.6), rtol=1e-6)
@@ -138,7 +138,7 @@ def test_the_alias_table_draws_each_word_with_its_weight(counts: list[int], expo
     st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.integers(1, 2**40), min_size=1)
 )
 @settings(max_examples=100, deadline=None)
-def test_a_saved_vocabulary_is_read_back_as_it_was(
+def test_a_saved_vocabulary_is_loaded_unchanged(
     tmp_path_factory: pytest.TempPathFactory, counts: dict[str, int]
 ) -> None:
     path = tmp_path_factory.mktemp("v") / "vocabulary.txt"
@@ -183,7 +183,7 @@ def test_a_damaged_vocabulary_is_refused(tmp_path: Path, old: bytes, new: bytes,
         Vocabulary.load(path)
 
 
-def test_a_vocabulary_that_ends_in_its_first_line_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_file_cut_in_its_first_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     Vocabulary.from_counts({"a": 6, "b": 5}).save(path)
     path.write_bytes(path.read_bytes().partition(b"\n")[0])
@@ -191,7 +191,7 @@ def test_a_vocabulary_that_ends_in_its_first_line_is_refused(tmp_path: Path) -> 
         Vocabulary.load(path)
 
 
-def test_a_missing_vocabulary_is_named() -> None:
+def test_the_error_for_a_missing_vocabulary_names_it() -> None:
     with pytest.raises(ModelError, match=r"there is no vocabulary nowhere\.txt"):
         Vocabulary.load("nowhere.txt")
 
@@ -205,7 +205,7 @@ def test_a_vocabulary_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["v.txt"]
 
 
-def test_merging_adds_counts_and_cuts_nothing_off() -> None:
+def test_merging_adds_counts_and_drops_no_word() -> None:
     config = VocabularyConfig(min_count=5, max_words=2)
     merged = Vocabulary.from_counts({"a": 6, "b": 5}, config).merge(Vocabulary.from_counts({"c": 9, "b": 9}, config))
     assert pairs(merged) == [("b", 14), ("c", 9), ("a", 6)]
@@ -213,7 +213,7 @@ def test_merging_adds_counts_and_cuts_nothing_off() -> None:
     assert merged.config == config
 
 
-def test_counting_the_same_corpus_again_takes_the_words_from_the_cache(tmp_path: Path) -> None:
+def test_counting_the_same_corpus_again_uses_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("a a b\n" * 9)
     first = Vocabulary.count(open_corpus(path))

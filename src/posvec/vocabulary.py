@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from queue import SimpleQueue
 from typing import IO, Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import Config, VocabularyConfig
 from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_meta
+from posvec.corpus.counting import count_words, no_words_error
 from posvec.corpus.sources import Corpus, ProgressCallback
-from posvec.corpus.tokenizers import get_tokenizer, tokenizer_version
+from posvec.corpus.tokenizers import tokenizer_version
 from posvec.errors import CorpusError, ModelError
 from posvec.system.atomic import replacing
-from posvec.system.threads import map_in_order, thread_count
 
 _FORMAT = "posvec vocabulary"
 _VERSION = 1
@@ -101,7 +100,7 @@ class Vocabulary:
                 if progress:
                     progress(1.0)
                 return vocabulary
-        vocabulary = _count(corpus, config, threads, progress)
+        vocabulary = Vocabulary(*count_words(corpus, config, threads, progress), config)
         corpus.check_unchanged()
         # A cache that cannot be written is not an error here: counting again is cheap.
         with suppress(CorpusError, ModelError), new_entry(path) as temporary:
@@ -296,48 +295,11 @@ class Vocabulary:
         return Vocabulary(words, counts, total, config)
 
 
-def _count(corpus: Corpus, config: VocabularyConfig, threads: int, progress: ProgressCallback | None) -> Vocabulary:
-    tokenizer = get_tokenizer(corpus.tokenizer)
-    # Each thread counts into a counter of its own, taken from this queue of unused counters.
-    counters = [_kernel.WordCounter(tokenizer) for _ in range(thread_count(threads))]
-    idle: SimpleQueue[_kernel.WordCounter] = SimpleQueue()
-    for counter in counters:
-        idle.put(counter)
-
-    def add(block: bytes) -> None:
-        counter = idle.get()
-        try:
-            counter.add(block)
-        finally:
-            idle.put(counter)
-
-    for _ in map_in_order(add, corpus.blocks(progress), threads):
-        pass
-    total, *others = sorted(counters, key=lambda counter: -counter.distinct)
-    while others:
-        total.merge(others.pop())
-    words, counts = total.most_common(config.min_count, config.max_words)
-    if not words:
-        highest = total.most_common(1, 1)[1]
-        raise no_words_error(corpus.name, total.distinct, total.tokens, int(highest[0]) if len(highest) else 0, config)
-    return Vocabulary(words, counts, total.tokens, config)
-
-
 def _from_counts(counts: dict[str, int], total_words: int, config: VocabularyConfig) -> Vocabulary:
     kept = sorted((-count, word) for word, count in counts.items() if count >= config.min_count)[: config.max_words]
     if not kept:
         raise no_words_error("the counts given", len(counts), total_words, max(counts.values(), default=0), config)
     return Vocabulary([word for _, word in kept], np.array([-n for n, _ in kept], np.int64), total_words, config)
-
-
-def no_words_error(name: str, distinct: int, tokens: int, highest: int, config: VocabularyConfig) -> CorpusError:
-    """Return the error for a text in which no word occurs often enough."""
-    if not tokens:
-        return CorpusError(f"there are no words in {name}; give a text that has words")
-    return CorpusError(
-        f"no word of {name} occurs {config.min_count:,} times: it has {tokens:,} words, {distinct:,} of them distinct, "
-        f"and the most frequent occurs {highest:,} times; lower min_count or give more text"
-    )
 
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})

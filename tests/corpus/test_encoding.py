@@ -1,4 +1,4 @@
-"""Lines → ids, and the cache they live in."""
+"""Encoding lines to ids, and the cache of encoded corpora."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def slowly(text: str, vocabulary: Vocabulary) -> list[list[int]]:
 
 @given(st.text("abcİΣ \n\r.😀", min_size=1), st.integers(1, 3))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_ids_are_those_of_a_slow_encoder(
+def test_ids_equal_those_of_a_reference_encoder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, threads: int
 ) -> None:
     monkeypatch.setattr(files, "BLOCK", 8)
@@ -74,14 +74,14 @@ def test_the_order_of_lines_does_not_depend_on_threads(tmp_path: Path, monkeypat
     assert (encoded.ids.dtype, encoded.lines.dtype) == (np.uint32, np.uint64)
 
 
-def test_a_line_of_too_many_words_becomes_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_too_many_tokens_becomes_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_MAX_LINE_TOKENS", 3)
     (tmp_path / "text").write_text("a b a\n" + "a b " * 4 + "\nb\n" + "b " * 6)
     encoded = encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9, "b": 8}))
     assert as_lists(encoded) == [[0, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1], [1], [1, 1, 1], [1, 1, 1]]
 
 
-def test_token_lists_are_encoded_as_they_are() -> None:
+def test_token_lists_are_encoded_unchanged() -> None:
     corpus = open_corpus([["New York", "A"], ["a", "New York"]])
     vocabulary = Vocabulary.count(corpus, ALL)
     assert vocabulary.words == ["New York", "A", "a"]
@@ -101,7 +101,7 @@ def test_a_second_encoding_comes_from_the_cache(tmp_path: Path, cache: Path) -> 
 
 
 @pytest.mark.parametrize("damage", ["short", "missing", "meta"])
-def test_a_damaged_entry_is_made_again(tmp_path: Path, cache: Path, damage: str) -> None:
+def test_a_damaged_cache_entry_is_replaced(tmp_path: Path, cache: Path, damage: str) -> None:
     corpus = open_corpus(iter(["a b", "b"]))
     vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
     encode(corpus, vocabulary)
@@ -117,7 +117,7 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, cache: Path, damage: str)
     assert json.loads((folder / "meta.json").read_text())["tokens"] == 3
 
 
-def test_several_at_once_do_not_spoil_each_others_cache(tmp_path: Path, cache: Path) -> None:
+def test_concurrent_encodings_share_a_valid_cache(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "text").write_text("a b\nb\n" * 1000)
     vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
     with ThreadPoolExecutor(8) as pool:
@@ -140,7 +140,7 @@ def test_entries_are_listed_and_cleared_while_they_are_in_use(tmp_path: Path, ca
     assert as_lists(encoded) == [[0, 1]] * 10_000
 
 
-def test_what_is_being_written_is_left_alone_and_what_was_abandoned_goes(cache: Path) -> None:
+def test_clearing_keeps_entries_being_written_and_removes_abandoned_ones(cache: Path) -> None:
     abandoned = cache / "encoded" / ".posvec-0123456789ab.tmp"
     abandoned.mkdir(parents=True)
     (abandoned / "ids.u32").write_bytes(b"1234")
@@ -153,7 +153,7 @@ def test_what_is_being_written_is_left_alone_and_what_was_abandoned_goes(cache: 
     assert list((cache / "encoded").iterdir()) == []
 
 
-def test_a_failure_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:
+def test_a_failure_leaves_no_files_in_the_cache(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "text").write_bytes(b"a\n\xff\n")
     with pytest.raises(CorpusError, match="line 2"):
         encode(open_corpus(tmp_path / "text"), Vocabulary.from_counts({"a": 9}))
@@ -197,7 +197,7 @@ def test_a_full_disk_is_reported_with_the_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_text_that_was_trained_on_does_not_stay_in_the_memory_of_the_process(tmp_path: Path) -> None:
+def test_memory_of_chunks_that_were_read_is_released(tmp_path: Path) -> None:
     tokens, length = 48 << 20, 64  # 192 MB of ids
     ids = np.memmap(tmp_path / "ids", np.uint32, "w+", shape=tokens)
     ids[::1024] = 1

@@ -1,4 +1,4 @@
-"""Sources of text → blocks of whole lines."""
+"""Corpora from all kinds of sources, read in blocks of whole lines."""
 
 import bz2
 import gzip
@@ -56,11 +56,11 @@ def test_a_file_is_read_line_by_line(folder: Path) -> None:
     assert lines(folder / "b.txt") == lines(str(folder / "b.txt")) == ["b"]
 
 
-def test_a_folder_is_all_its_files_sorted_without_hidden_ones(folder: Path) -> None:
+def test_a_folder_means_all_its_files_sorted_without_hidden_ones(folder: Path) -> None:
     assert lines(folder) == ["a", "b", "c"]
 
 
-def test_a_pattern_is_the_files_that_match_sorted(folder: Path) -> None:
+def test_a_pattern_means_the_matching_files_sorted(folder: Path) -> None:
     assert lines(f"{folder}/*.txt") == ["a", "b"]
     assert lines(f"{folder}/**/*.txt") == ["a", "b", "c"]
 
@@ -70,19 +70,21 @@ def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path: Path) -> Non
     assert lines(tmp_path / "a[1].txt") == ["x"]
 
 
-def test_several_paths_are_read_one_after_the_other(folder: Path) -> None:
+def test_several_paths_are_read_in_order(folder: Path) -> None:
     assert lines([folder / "b.txt", str(folder / "a.txt")]) == ["b", "a"]
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_compressed_files_are_decompressed(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"text{ending}"
-    path.write_bytes(COMPRESS[ending](b"one\ntwo") + b"\0" * 8 + COMPRESS[ending]("\nthré\n".encode()))  # as cat gives
+    path.write_bytes(
+        COMPRESS[ending](b"one\ntwo") + b"\0" * 8 + COMPRESS[ending]("\nthré\n".encode())
+    )  # the output of cat
     assert lines(path) == ["one", "two", "thré"]
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-def test_a_small_file_that_holds_very_much_is_read_in_pieces(tmp_path: Path, ending: str) -> None:
+def test_a_small_file_that_expands_to_a_large_one_is_read_in_blocks(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"text{ending}"
     path.write_bytes(COMPRESS[ending](b"\n" * (48 << 20)) + COMPRESS[ending](b"a\n"))
     assert path.stat().st_size < 1 << 20
@@ -92,7 +94,7 @@ def test_a_small_file_that_holds_very_much_is_read_in_pieces(tmp_path: Path, end
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-def test_a_compressed_file_whose_second_part_is_damaged_is_named_not_cut_short(tmp_path: Path, ending: str) -> None:
+def test_damage_in_a_second_compressed_stream_is_reported(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"text{ending}"
     path.write_bytes(COMPRESS[ending](b"one\n") + b"#" + COMPRESS[ending](b"two\n"))
     with pytest.raises(CorpusError, match=rf"text\{ending} is damaged"):
@@ -133,13 +135,13 @@ def test_sentences_come_from_any_iterable_and_line_feeds_in_them_become_spaces()
     assert lines(odd) == odd
 
 
-def test_token_lists_keep_their_tokens_as_they_are() -> None:
+def test_token_lists_keep_their_tokens_unchanged() -> None:
     corpus = open_corpus([["New York", "Is"], [], ["big"]])
     assert corpus.tokenizer == "tokens"
     assert lines_of(corpus) == ["New York\x1fIs", "", "big"]
 
 
-def test_a_tokenizer_of_the_user_takes_lines_of_any_source(folder: Path) -> None:
+def test_a_custom_tokenizer_is_applied_to_lines_of_any_source(folder: Path) -> None:
     (folder / "e.txt").write_bytes(b"x-y z\r\nw\r\n")
     for source in (folder / "e.txt", iter(["x-y z", "w"])):
         corpus = open_corpus(source, tokenizer=lambda line: line.split("-"))
@@ -173,7 +175,7 @@ def test_a_list_of_strings_that_are_partly_paths_is_refused_with_the_missing_one
         (iter(["fine", "\ud800"]), "sentence 2 has half of a surrogate pair"),
     ],
 )
-def test_a_source_that_cannot_be_is_refused_in_one_sentence(source: Source, message: str) -> None:
+def test_an_invalid_source_is_refused_in_one_sentence(source: Source, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         open_corpus(source)
 
@@ -185,7 +187,7 @@ def test_a_tokenizer_that_returns_a_string_or_a_line_feed_is_refused() -> None:
         open_corpus(iter(["a", "b"]), tokenizer=lambda line: [line, "\n" * (line == "b")])
 
 
-def test_a_tokenizer_that_is_no_function_is_refused() -> None:
+def test_a_tokenizer_that_is_not_a_function_is_refused() -> None:
     with pytest.raises(CorpusError, match="tokenizer must be a function"):
         open_corpus(iter(["a"]), tokenizer="word")  # type: ignore[arg-type]
     with pytest.raises(CorpusError, match="lists of tokens already"):
@@ -256,7 +258,7 @@ def test_blocks_are_whole_lines_and_replace_as_python_decodes(
 
 @given(st.text("aσ 日\n\x1f", max_size=80), st.integers(1, 12), st.integers(1, 12))
 @settings(max_examples=300)
-def test_where_a_long_line_is_cut_depends_on_its_bytes_alone(text: str, one: int, other: int) -> None:
+def test_the_cuts_in_a_long_line_depend_on_its_bytes_alone(text: str, one: int, other: int) -> None:
     data = text.encode()
     cut = [
         [piece for block in whole_lines(blocks, 12) for piece in block.splitlines(keepends=True)]
@@ -274,7 +276,7 @@ def test_where_a_long_line_is_cut_depends_on_its_bytes_alone(text: str, one: int
 
 
 @pytest.mark.parametrize("size", [7, 100, 1000])
-def test_pieces_for_other_processes_hold_a_very_long_line_once(
+def test_pieces_for_other_processes_contain_a_very_long_line_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(files, "BLOCK", 16)
@@ -301,7 +303,7 @@ def test_progress_grows_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert shares[-1] == 1
 
 
-def test_the_digest_changes_with_the_content_and_not_without(folder: Path) -> None:
+def test_the_digest_changes_with_the_content_only(folder: Path) -> None:
     before = open_corpus(folder).digest
     assert open_corpus(folder).digest == before
     times = (folder / "a.txt").stat()
@@ -312,7 +314,7 @@ def test_the_digest_changes_with_the_content_and_not_without(folder: Path) -> No
     assert open_corpus(iter(["a", "b"])).digest != open_corpus(iter(["a", "c"])).digest
 
 
-def test_a_temporary_copy_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_temporary_copy_is_removed(tmp_path: Path) -> None:
     with open_corpus(iter(["a"])) as corpus:
         assert lines_of(corpus) == ["a"]
     assert list((tmp_path / "cache").iterdir()) == []

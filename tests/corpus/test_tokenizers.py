@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from posvec import _kernel
 from posvec.corpus.tokenizers import get_tokenizer
 
-# Letters whose lower case is long, short or depends on its neighbours, marks that are looked through, odd separators.
+# Letters whose lower case is longer, shorter or depends on adjacent letters, ignorable marks, unusual separators.
 PECULIAR = (
     "ΣσςİIıiKÅẞßǅȺⱾA a.'\u0307\u0345\u00ad\u02b0·:’_-"
     "\r\x0b\x0c\x1c\x1d\x1e\x1f\x00\x85\xa0\u2028\u3000１²Ⅷ漢\U00010400\U0001d7d8😀\ufeff"
@@ -38,7 +38,7 @@ def test_whitespace_is_str_split(lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("between", ["", "Σ ", "aΣ"])
-def test_every_character_is_cut_and_lowered_as_python_does(between: str) -> None:
+def test_every_character_is_tokenized_and_lowered_as_in_python(between: str) -> None:
     characters = "".join(chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000 and c != 10)
     text = between.join(characters) + between
     assert get_tokenizer("word").split(text.encode()) == [words(text)]
@@ -50,7 +50,7 @@ def test_a_text_that_grows_when_lowered_is_lowered_whole() -> None:
     assert get_tokenizer("word").split(text.encode()) == [words(text)]
 
 
-def test_tokens_are_cut_at_the_unit_separator_alone() -> None:
+def test_tokens_are_split_at_the_unit_separator_only() -> None:
     assert get_tokenizer("tokens").split("New York\x1fИ\r\x1f\x1f😀\n\na".encode()) == [
         ["New York", "И\r", "😀"],
         [],
@@ -68,7 +68,7 @@ def test_a_last_line_without_a_line_feed_counts_and_an_empty_text_has_none() -> 
     assert get_tokenizer("word").split(b"") == []
 
 
-# Overlong, surrogate, too large, lone and cut sequences, and some that are right.
+# Overlong, surrogate, too large, isolated and truncated sequences, and some valid ones.
 SEQUENCES = st.sampled_from(
     bytes.fromhex(
         "c080.c1bf.e08080.e09fbf.eda080.edbfbf.f08fbfbf.f4908080.f5808080.ff.80.c3.e282.f09f98".replace(".", "0a")
@@ -80,7 +80,7 @@ SEQUENCES = st.sampled_from(
 
 @given(st.one_of(st.binary(), st.lists(SEQUENCES).map(b"".join)))
 @settings(max_examples=400, deadline=None)
-def test_the_first_byte_that_is_not_utf8_is_where_python_finds_it(data: bytes) -> None:
+def test_the_first_invalid_utf8_byte_is_the_one_python_finds(data: bytes) -> None:
     try:
         data.decode()
         expected = -1

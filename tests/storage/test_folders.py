@@ -1,4 +1,4 @@
-"""Saved folders: complete at every moment, checked when they are read, never written where they would do harm."""
+"""Saved folders: complete at every moment, checked when they are read, never written over a user's files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def save(path: Path, value: float = 1.0, overwrite: bool = False, size: int = 10
 
 
 def load(path: Path) -> float:
-    """The value of a folder that ``save`` wrote, if all its parts agree."""
+    """Return the value of a folder that ``save`` wrote, checking that all its parts agree."""
     folder = load_folder(path, verify=True)
     arrays, _ = read_tensors(folder.files["model.safetensors"])
     values = {
@@ -63,7 +63,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def in_another_process(action: Callable[[], object]) -> int:
-    """Do something that this process would not survive; what ``os.waitpid`` says about its end."""
+    """Run an action that would kill this process in a child process; return its status from ``os.waitpid``."""
     child = os.fork()
     if child == 0:
         try:
@@ -79,7 +79,7 @@ def in_another_process(action: Callable[[], object]) -> int:
 # Saving and loading
 
 
-def test_a_saved_folder_is_loaded_as_it_was(tmp_path: Path) -> None:
+def test_a_saved_folder_is_loaded_unchanged(tmp_path: Path) -> None:
     save(tmp_path / "deep" / "model", 2.5)
     folder = load_folder(tmp_path / "deep" / "model")
     assert folder.config == {"value": 2.5, "text": "né"}
@@ -139,7 +139,7 @@ def test_files_that_a_user_put_into_the_folder_stay(tmp_path: Path) -> None:
     assert load(tmp_path / "model") == 2.0
 
 
-# Where a model is not saved
+# Paths where a model is not saved
 
 
 def test_an_existing_model_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_file_name_that_is_not_plain_is_refused(tmp_path: Path, name: str) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_json_cannot_hold_fails_before_anything_is_touched(tmp_path: Path) -> None:
+def test_values_that_json_cannot_store_fail_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         save_folder(tmp_path / "model", {"a": object()}, {})
     with pytest.raises(ModelError, match=r"files in config\.json belong to the storage"):
@@ -262,7 +262,7 @@ def test_a_full_disk_leaves_the_old_model_and_names_the_cause(tmp_path: Path) ->
 
 
 def save_and_crash(path: Path, moment: int) -> int:
-    """Save the value 2.0, but die before the nth line of the functions that change the disk is run."""
+    """Save the value 2.0, but kill the process before the nth line of the functions that write to the disk."""
     moments = itertools.count(1)
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -282,7 +282,7 @@ def save_and_crash(path: Path, moment: int) -> int:
 
 @pytest.fixture
 def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed process, unlike a loss of power, loses nothing that it gave to the system."""
+    """Disable fsync: a killed process, unlike a loss of power, loses no data that it has written."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
@@ -306,7 +306,7 @@ def test_a_crash_at_any_moment_leaves_the_old_model_or_the_new_one(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("no_waiting_for_the_disk")
-def test_a_crash_in_the_first_save_does_not_stand_in_the_way_of_the_next(tmp_path: Path) -> None:
+def test_a_crash_in_the_first_save_does_not_block_the_next(tmp_path: Path) -> None:
     crashes = 0
     for moment in itertools.count(1, 3):
         path = tmp_path / str(moment)
@@ -321,7 +321,7 @@ def test_a_crash_in_the_first_save_does_not_stand_in_the_way_of_the_next(tmp_pat
     assert crashes > 15
 
 
-def test_two_saves_at_once_do_not_mix(tmp_path: Path) -> None:
+def test_concurrent_saves_do_not_mix(tmp_path: Path) -> None:
     def meanwhile(stream: Any) -> None:
         with ThreadPoolExecutor() as pool, pytest.raises(ModelError, match="another process is working in"):
             pool.submit(save, tmp_path / "model", 2.0, overwrite=True).result()
@@ -331,7 +331,7 @@ def test_two_saves_at_once_do_not_mix(tmp_path: Path) -> None:
     assert load_folder(tmp_path / "model", verify=True).files.keys() == {"a.bin"}
 
 
-def test_who_has_claimed_a_folder_saves_into_it_and_others_are_refused(tmp_path: Path) -> None:
+def test_the_holder_of_a_lock_can_save_and_others_are_refused(tmp_path: Path) -> None:
     with locked_folder(tmp_path / "a" / "model"):
         with ThreadPoolExecutor() as pool, pytest.raises(ModelError, match="another process is working in"):
             pool.submit(save, tmp_path / "a" / "model").result()
@@ -340,7 +340,7 @@ def test_who_has_claimed_a_folder_saves_into_it_and_others_are_refused(tmp_path:
     assert load(tmp_path / "a" / "model") == 2.0
 
 
-def test_a_claim_that_nothing_came_of_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_lock_removes_the_folder_it_created_after_a_failure(tmp_path: Path) -> None:
     with pytest.raises(KeyError), locked_folder(tmp_path / "a" / "model"):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
@@ -372,7 +372,7 @@ def test_a_path_without_a_model_is_refused(tmp_path: Path) -> None:
         ('{"format": "posvec", "format_version": 1, "files": {"a": 1}}', "its file 'a' is not in this folder"),
     ],
 )
-def test_a_config_that_is_not_ours_or_damaged_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_damaged_or_foreign_config_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ModelError) as caught:
         load_folder(tmp_path)
@@ -386,7 +386,7 @@ def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
         load_folder(tmp_path)
 
 
-def test_a_newer_format_asks_to_upgrade(tmp_path: Path) -> None:
+def test_the_error_for_a_newer_format_names_the_upgrade(tmp_path: Path) -> None:
     save(tmp_path / "model")
     edit_config(tmp_path / "model", lambda config: config.update(format_version=FORMAT_VERSION + 1, files="elsewhere"))
     with pytest.raises(ModelError, match=r"was written by a newer posvec \(format 3, .*; upgrade posvec"):

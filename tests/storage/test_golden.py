@@ -1,4 +1,4 @@
-"""What earlier versions wrote is opened for ever, and answers as it did: the files of tests/golden, made by make.py."""
+"""Files of earlier versions open and give the same results: those in tests/golden, made by make.py."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def make() -> ModuleType:
 
 
 def assert_same(found: Any, expected: Any) -> None:
-    """Equal, numbers but for rounding."""
+    """Check that values are equal, numbers up to rounding errors."""
     if isinstance(expected, dict):
-        assert found.keys() >= expected.keys()  # later versions may know more
+        assert found.keys() >= expected.keys()  # later versions may have more keys
         for name, value in expected.items():
             assert_same(found[name], value)
     elif isinstance(expected, list):
@@ -47,7 +47,7 @@ def assert_same(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(("version", "name"), FILES, ids=lambda value: getattr(value, "name", value))
-def test_what_an_earlier_version_wrote_answers_as_it_did(make: ModuleType, version: Path, name: str) -> None:
+def test_files_of_earlier_versions_give_the_same_results(make: ModuleType, version: Path, name: str) -> None:
     expected = json.loads((version / "expected.json").read_text())[name]
     assert_same(make.answers(version / name), expected)
     if (version / name).is_dir():

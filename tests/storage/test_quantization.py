@@ -27,7 +27,7 @@ def quantized(method: str, rows: np.ndarray, sub_vector: int = 2, seed: int = 1)
 
 
 def error(found: Any, rows: np.ndarray) -> float:
-    """Of rows as long as 1."""
+    """Return the mean error relative to the length of the row."""
     return float(np.mean(np.linalg.norm(found[:] - rows, axis=1) / np.linalg.norm(rows, axis=1)))
 
 
@@ -38,13 +38,13 @@ def test_numbers_are_rounded_to_the_nearest_code(rows):
     assert (np.abs(quantized("int8", rows)[:] - rows) <= 0.5001 * step + 1e-30).all()
 
 
-def test_few_rows_lose_nothing_by_product_quantization():
+def test_product_quantization_of_few_rows_is_nearly_lossless():
     rows = some_rows(200, 7)
     np.testing.assert_allclose(quantized("pq", rows)[:], rows, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(("sub_vector", "highest"), [(1, 0.015), (2, 0.13), (3, 0.3), (10, 0.75)])
-def test_product_quantization_is_the_coarser_the_more_numbers_share_a_byte(sub_vector, highest):
+def test_product_quantization_is_coarser_with_longer_sub_vectors(sub_vector, highest):
     rows = some_rows()
     assert highest / 4 < error(quantized("pq", rows, sub_vector), rows) < highest
 
@@ -68,7 +68,7 @@ def test_the_nearest_centroid_is_found(centroids, width):
     assert np.array_equal(nearest_centroids(rows, codebook), distances.argmin(-1))
 
 
-def test_of_equally_near_centroids_the_first_is_taken():
+def test_ties_between_centroids_go_to_the_first():
     assert nearest_centroids(np.ones((2, 1, 2), np.float32), np.ones((1, 256, 2), np.float32)).tolist() == [[0], [0]]
 
 
@@ -81,7 +81,7 @@ def test_centroids_are_as_good_as_those_of_scikit_learn():
     assert ours == pytest.approx(theirs.inertia_, rel=0.15)
 
 
-def test_a_seed_gives_the_same_codes_again():
+def test_a_seed_reproduces_the_codes():
     rows = some_rows(1000)
     one, same, other = (quantized("pq", rows, seed=seed).tensors for seed in (1, 1, 2))
     assert all(np.array_equal(one[name], same[name]) for name in one)
@@ -110,7 +110,7 @@ def test_a_quantized_table_is_indexed_like_an_array(method):
 
 
 @pytest.mark.parametrize("method", [*QUANTIZATIONS, "float32"])
-def test_a_table_comes_back_from_its_tensors(method):
+def test_a_table_is_restored_from_its_tensors(method):
     above, below = quantized(method, some_rows(30, 5)), quantized(method, some_rows(20, 5))
     stacked = StackedTable(above, below)
     saved = table_tensors("u", stacked if method in QUANTIZATIONS else stacked[:])
@@ -138,7 +138,7 @@ def test_a_code_beyond_the_codebook_reads_nothing_beyond_it():
 
 
 @pytest.mark.parametrize("method", QUANTIZATIONS)
-def test_rows_of_zeros_stay_zeros_and_what_is_not_finite_is_refused(method):
+def test_rows_of_zeros_stay_zeros_and_non_finite_numbers_are_refused(method):
     rows = some_rows(300, 4)
     rows[7] = 0
     assert (quantized(method, rows)[7] == 0).all()
@@ -152,7 +152,7 @@ def test_numbers_too_large_for_half_precision_are_refused():
         quantized("float16", np.full((2, 2), 1e5, np.float32))
 
 
-def test_a_table_that_was_left_out_says_so():
+def test_reading_an_absent_table_raises_an_error():
     table = AbsentTable(5, 3)
     assert table.shape == (5, 3)
     assert table_tensors("v", table) == {}

@@ -1,4 +1,4 @@
-"""The safetensors format: against the safetensors library in both directions, and files not as they should be."""
+"""The safetensors format: compared with the safetensors library in both directions, and invalid files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assert_equal(found: dict[str, NDArray[Any]], expected: dict[str, NDArray[Any
     for name, array in expected.items():
         assert found[name].dtype == array.dtype
         assert found[name].shape == array.shape
-        assert found[name].tobytes() == array.tobytes()  # also NaN equals itself
+        assert found[name].tobytes() == array.tobytes()  # NaN equals itself, too
 
 
 @settings(deadline=None, max_examples=60)
@@ -78,7 +78,7 @@ def test_what_the_library_writes_is_read(
         np.s_[5],
     ],
 )
-def test_views_with_strides_are_written_as_they_look(tmp_path: Path, view: Any) -> None:
+def test_strided_views_are_written_correctly(tmp_path: Path, view: Any) -> None:
     table = np.random.default_rng(1).random((9000, 304), np.float32)[view]
     write_tensors(tmp_path / "a", {"table": table, "turned": table.T})
     loaded = oracle.load_file(tmp_path / "a")
@@ -91,7 +91,7 @@ def test_arrays_of_the_other_byte_order_are_written_little_endian(tmp_path: Path
     assert read_tensors(tmp_path / "a")[0]["a"].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_no_copy_of_a_table_is_made_to_write_or_to_read_it(tmp_path: Path) -> None:
+def test_tables_are_written_and_read_without_a_copy(tmp_path: Path) -> None:
     table = np.ones((100_000, 128), np.float32)[:, :120]  # 48 MB
     tracemalloc.start()
     write_tensors(tmp_path / "a", {"table": table})
@@ -139,7 +139,7 @@ def file_of(path: Path, header: Any, data: bytes = bytes(24), length: int | None
     return path
 
 
-def test_the_smallest_good_file_is_read(tmp_path: Path) -> None:
+def test_the_smallest_valid_file_is_read(tmp_path: Path) -> None:
     assert read_tensors(file_of(tmp_path / "a", entry()))[0]["a"].shape == (2, 3)
 
 
@@ -184,7 +184,7 @@ def test_a_file_with_a_wrong_header_length_is_refused(tmp_path: Path, length: in
         read_tensors(file_of(tmp_path / "a", entry(), length=length))
 
 
-def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a", {"a": np.arange(10.0), "b": np.arange(3)}, {"key": "value"})
     content = (tmp_path / "a").read_bytes()
     for length in range(len(content)):
@@ -195,7 +195,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(position=st.integers(0, 255), value=st.integers(0, 255))
-def test_a_file_with_one_wrong_byte_is_read_or_refused_but_nothing_else(
+def test_a_file_with_one_wrong_byte_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, position: int, value: int
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "a"

@@ -1,4 +1,4 @@
-"""Corpora and models on filesystems that fsspec knows; here those of memory and of files."""
+"""Corpora and models on remote filesystems, here those of memory and of local files."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def test_training_on_a_remote_corpus_is_resumed(remote_corpus, small):
     ("url", "said"),
     [("memory://nothing/here", "no file at"), ("nosuch://bucket/x", "nosuch"), ("memory://texts/*.xyz", "no file")],
 )
-def test_what_is_not_there_is_named(remote_corpus, url, said, small):
+def test_the_error_for_a_missing_remote_file_names_it(remote_corpus, url, said, small):
     with pytest.raises(PosvecError, match=said):
         posvec.train(url, **small)
 
 
-def test_a_model_that_is_not_there_is_named(memory):
+def test_the_error_for_a_missing_remote_model_names_it(memory):
     with pytest.raises(PosvecError, match="no model at memory://models/none"):
         Model.load("memory://models/none")
 

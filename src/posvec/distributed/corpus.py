@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from posvec._kernel import WordCounter, WordIds
 from posvec.config import VocabularyConfig
+from posvec.corpus.counting import no_words_error
 from posvec.corpus.encoding import Chunk, chunk_length, chunk_targets, cut_lines, encoded_digest
 from posvec.corpus.lines import TextPiece, text_blocks
 from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import CorpusError
 from posvec.system.extras import require_extra
-from posvec.vocabulary import Vocabulary, no_words_error
+from posvec.vocabulary import Vocabulary
 
 _MAX_PIECE_BYTES = 32 << 20
 _CACHED_SHARDS = 2  # per worker
