@@ -1,4 +1,4 @@
-"""What the tests of training share: a cache of their own, small corpora, small settings, the command line."""
+"""Shared fixtures: a cache for the tests, small corpora, small settings and models, the command line."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from posvec.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from posvec.explorer.loaded_models import LoadedModel
 
-# How long an example takes says more about what else the machine does than about posvec.
+# No deadline: the time of an example depends more on the load of the machine than on posvec.
 hypothesis.settings.register_profile("posvec", deadline=None)
 hypothesis.settings.load_profile("posvec")
 
-# Small enough for many trainings a second, and with one thread the same bytes every time.
+# Small enough for many trainings per second; with one thread, training is reproducible bit for bit.
 SETTINGS: dict[str, Any] = {
     "dim": 16,
     "window": 4,
@@ -46,7 +46,7 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended."""
+    """The result of a finished command."""
 
     code: int
     out: str
@@ -68,13 +68,13 @@ def small() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def flags() -> list[str]:
-    """The small settings for the command line."""
+    """Return the small settings as flags of the command line."""
     return [part for name, value in SETTINGS.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 @pytest.fixture(scope="session")
 def lines() -> list[str]:
-    """600 lines of 12 words each: pairs of words that keep together, so that there is something to learn."""
+    """Return 600 lines of 12 words each, in fixed pairs, so that there are cooccurrences to learn."""
     draw = random.Random(1)
     words = [one + two for one in ("ka", "lo", "mi", "ne", "su", "ta") for two in ("ran", "tek", "mol", "bis", "dun")]
     pairs = [(word, draw.choice(words)) for word in words]
@@ -90,7 +90,7 @@ def corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def lm_model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved model whose vectors language models are trained on."""
+    """Return a saved model whose vectors language models are trained on."""
     from posvec.training.pipeline import train
 
     path = tmp_path_factory.mktemp("model") / "vectors"
@@ -100,7 +100,7 @@ def lm_model(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def lm_data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts of theirs, in a folder."""
+    """Return a folder with the texts that language models are trained and tested on."""
     folder = tmp_path_factory.mktemp("data")
     for name, part in {"train": lines[:60], "valid": lines[60:80], "test": lines[80:100]}.items():
         (folder / f"{name}.txt").write_text("\n".join(part) + "\n")
@@ -109,7 +109,7 @@ def lm_data(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Two saved models, constrained and subword, that know the words of the explorer's first pages."""
+    """Return two saved models, constrained and subword, that have the words of the explorer's first pages."""
     from posvec.training.pipeline import train
 
     draw = random.Random(3)
@@ -124,7 +124,7 @@ def explored(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict
 
 @pytest.fixture(scope="session")
 def loaded_models(explored: dict[str, Path]) -> dict[str, LoadedModel]:
-    """The same models, as the explorer loads them."""
+    """Return the same models, loaded by the explorer."""
     from posvec.explorer.loaded_models import load_models
 
     return load_models(explored)
@@ -132,7 +132,7 @@ def loaded_models(explored: dict[str, Path]) -> dict[str, LoadedModel]:
 
 @pytest.fixture(scope="session")
 def site(loaded_models: dict[str, LoadedModel]) -> Iterator[str]:
-    """The URL of a running explorer."""
+    """Return the URL of a running explorer."""
     import uvicorn
 
     from posvec.explorer.application import listen, page_url, server_settings
@@ -148,7 +148,7 @@ def site(loaded_models: dict[str, LoadedModel]) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of 96,000 words, trained in 192 chunks: long enough to be interrupted in the midst of an epoch."""
+    """Return a corpus of 96,000 words, trained in 192 chunks: long enough to interrupt training within an epoch."""
     path = tmp_path_factory.mktemp("corpus") / "long.txt"
     order = random.Random(2).choices(lines, k=8000)
     path.write_text("\n".join(order) + "\n")
@@ -157,7 +157,7 @@ def long_corpus(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def build_model() -> Callable[..., Model]:
-    """Makes a model out of word vectors, output vectors and positional vectors, so that its answers are known."""
+    """Return a function that creates a model from given vectors, so that the results of its queries are known."""
 
     def build(inputs: dict[str, list[float]], outputs: Any, positional: Any, **settings: Any) -> Model:
         given = np.array(list(inputs.values()), np.float32)
@@ -174,7 +174,7 @@ def build_model() -> Callable[..., Model]:
 
 @pytest.fixture
 def posvec_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Runs the command line in this process, which is quick."""
+    """Return a function that runs the command line in this process, which is fast."""
     from posvec.cli import main
 
     def run(*arguments: object) -> Ended:
@@ -191,7 +191,7 @@ def posvec_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 @pytest.fixture
 def posvec_process() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts the command line as a process of its own, which can be sent signals, and ends it with the test."""
+    """Return a function that runs the command line in a new process, which can be sent signals."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: object, stdin: Any = subprocess.DEVNULL, before: str = "") -> subprocess.Popen[bytes]:
