@@ -1,9 +1,9 @@
-// How fast this machine moves rows of a table, doing nothing else with them; prints GB/s as JSON.
+// Measures the bandwidth of copying, reading and updating rows of a table; prints GB/s as JSON.
 //
 //     roofline ROWS ROW_BYTES SECONDS [INDICES]
 //
-// INDICES is a file of 32-bit row numbers in the order in which training needs them. Every measurement is made by one
-// thread and by two, each working through a part of its own for SECONDS; bytes read and bytes written both count.
+// INDICES is a file of 32-bit row numbers in the order in which training needs them. Every measurement runs
+// with one thread and with two, each on its own part of the table for SECONDS; bytes read and written both count.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -20,10 +20,10 @@
 
 namespace {
 
-constexpr std::size_t kAhead = 24;  // rows on their way: as many as a word has
+constexpr std::size_t kAhead = 24;  // rows that are prefetched: as many as a word has
 
-using Part = float __attribute__((vector_size(16)));  // as all machines have registers for
-constexpr std::size_t kParts = 4;                     // of a cache line
+using Part = float __attribute__((vector_size(16)));  // fits the registers of every machine
+constexpr std::size_t kParts = 4;                     // per cache line
 
 struct alignas(64) Line {
     Part part[kParts];
@@ -31,13 +31,13 @@ struct alignas(64) Line {
 
 struct Table {
     Line *data;
-    std::size_t rows, lines;  // lines of a row
+    std::size_t rows, lines;  // cache lines per row
 
     Line *row(std::size_t i) const { return data + i * lines; }
     std::size_t row_bytes() const { return lines * sizeof(Line); }
 };
 
-// In pages of 2 MB, as posvec's tables are: finding a page costs time.
+// In pages of 2 MB, as posvec's tables are, because address translation takes time.
 Table make_table(std::size_t rows, std::size_t row_bytes) {
     const std::size_t page = std::size_t{1} << 21, size = (rows * row_bytes / page + 1) * page;
     void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -50,10 +50,10 @@ Table make_table(std::size_t rows, std::size_t row_bytes) {
     return {static_cast<Line *>(memory), rows, row_bytes / sizeof(Line)};
 }
 
-volatile float sink;  // what is read goes here in the end: else compilers leave out the reading
+volatile float sink;  // results are stored here so that the compiler does not remove the reads
 
-// One row, a line at a time: added up, or added to. Along with each line, one of a row to come is fetched: a core that
-// has more fetches to start than its queue holds waits for the queue. Returns the bytes moved.
+// Reads or updates one row, a cache line at a time. With each line, a line of a later row is prefetched, because a core
+// that starts more prefetches than its queue holds waits for the queue. Returns the bytes moved.
 std::size_t read_row(const Table &table, const Line *row, const Line *ahead, Line &total) {
     for (std::size_t j = 0; j < table.lines; j++) {
         __builtin_prefetch(ahead + j, 0, 2);
@@ -70,7 +70,7 @@ std::size_t update_row(const Table &table, Line *row, const Line *ahead, Line &)
     return 2 * table.row_bytes();
 }
 
-// Works through a thread's part of the rows, again and again, until told to stop.
+// Processes a thread's part of the rows repeatedly until `stop` is set.
 template <auto use>
 std::size_t visit(const Table &table, const std::uint32_t *rows, std::size_t count, const std::atomic<bool> &stop) {
     std::size_t moved = 0;
@@ -83,7 +83,7 @@ std::size_t visit(const Table &table, const std::uint32_t *rows, std::size_t cou
     return moved;
 }
 
-// From the first half of a thread's part of the table to the second.
+// Copies the first half of a thread's part of the table to the second.
 std::size_t copy(char *begin, std::size_t size, const std::atomic<bool> &stop) {
     const std::size_t piece = std::size_t{1} << 20, half = size / 2 / piece * piece;
     std::size_t moved = 0;
@@ -93,7 +93,7 @@ std::size_t copy(char *begin, std::size_t size, const std::atomic<bool> &stop) {
     return moved;
 }
 
-// GB/s of `work(thread, stop)` done by some threads at once.
+// GB/s of `work(thread, stop)` run by several threads at once.
 template <class Work> double measure(unsigned threads, double seconds, Work work) {
     std::atomic<bool> stop = false;
     std::vector<std::size_t> moved(threads);

@@ -1,9 +1,9 @@
-"""Makes the golden files of this version: a few kilobytes of every kind of model and file that posvec writes.
+"""Write the golden files of this version: a few kilobytes of every kind of model and file that posvec writes.
 
     python tests/golden/make.py
 
-They go to tests/golden/VERSION, with expected.json: what each of them answered when it was made. tests/test_golden.py
-opens those of every version for ever. What a released version has written is never made again.
+They are written to tests/golden/VERSION, with the results of queries on each of them in expected.json.
+tests/storage/test_golden.py opens the files of every version. Files of a released version are never written again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHECKPOINT = "checkpoint"
 def main() -> None:
     folder = HERE / posvec.__version__
     if folder.exists():
-        sys.exit(f"{folder} is there; if {posvec.__version__} has not been released, remove it first")
+        sys.exit(f"{folder} exists; if {posvec.__version__} has not been released, remove it first")
     folder.mkdir()
     for kind in MODELS:
         posvec.train(sentences(), kind, **SETTINGS, output=folder / kind)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def sentences() -> list[list[str]]:
-    """A corpus that is the same for ever, in tokens: how text is cut depends on the Unicode of the Python that runs."""
+    """A fixed corpus of tokens, because tokenizing text depends on the Unicode version of Python."""
     words = ["karan", "lotek", "mimol", "nebis", "sudun", "tatek"]
     draw = random.Random(1)
     return [[words[int(draw.random() * 6)] for _ in range(8)] for _ in range(100)]
@@ -58,7 +58,7 @@ def sentences() -> list[list[str]]:
 
 def make_checkpoint(path: Path) -> None:
     class Interrupter:
-        def on_block(self, progress: object) -> None: ...
+        def on_chunk(self, progress: object) -> None: ...
 
         def on_epoch(self, progress: Any) -> None:
             signal.raise_signal(signal.SIGINT)
@@ -71,7 +71,7 @@ def make_checkpoint(path: Path) -> None:
 
 
 def answers(path: Path) -> dict[str, Any]:
-    """What a file or folder knows, in numbers."""
+    """The results of queries on a file or folder."""
     loaded = load_model_or_vectors(path)
     vectors = loaded.vectors if isinstance(loaded, posvec.Model) else loaded
     found: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""Processes that are killed at any moment, two at once in one place, clocks that jump, Ctrl-C at the very beginning.
+"""Killed processes, two processes in one folder, clocks that jump, Ctrl-C during startup.
 
-Longer and with more commands: ``python reliability/crash.py``.
+A longer test with more commands is ``python reliability/crash.py``.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ sys.path.insert(0, str(RELIABILITY))
 
 from killing import Moment, run  # noqa: E402
 
-# ---- killed --------------------------------------------------------------------------------------------------------
+# ---- killed processes -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it kills by the CPU clock of another process, which Linux has")
-def test_commands_that_are_killed_lose_nothing_and_go_on() -> None:
+def test_killed_commands_lose_nothing_and_can_be_continued() -> None:
     command = [sys.executable, RELIABILITY / "crash.py", "--runs", "4", "--seed", "7"]
     ended = subprocess.run([*command, "prepare", "save", "convert", "fetch"], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def killed_everywhere(command: Callable[[], object], log: Path) -> Iterator[None]:
-    """Kill a command before its first operation on files, before its second, and so on until it is not killed."""
+    """Kill a command before its first file operation, before its second, and so on until it completes."""
     for operation in range(1, 100):
         if not run(command, log, Moment(operation=operation)).killed:
             return
@@ -58,7 +58,7 @@ def left(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if TEMPORARY.fullmatch(path.name)]
 
 
-def test_a_file_is_the_old_or_the_new_one_wherever_its_writer_is_killed(tmp_path: Path) -> None:
+def test_a_file_is_old_or_new_wherever_its_writer_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "files" / "text"
     path.parent.mkdir()
 
@@ -77,7 +77,7 @@ def test_a_file_is_the_old_or_the_new_one_wherever_its_writer_is_killed(tmp_path
     assert path.read_bytes() == b"new"
 
 
-def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_is_killed(tmp_path: Path) -> None:
+def test_a_folder_is_old_or_new_wherever_its_writer_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "folders" / "model"
 
     def write(text: str = "new") -> None:
@@ -95,9 +95,7 @@ def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_is_killed(tmp_pa
     assert kills >= 6
 
 
-def test_where_names_cannot_be_swapped_a_folder_is_replaced_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_replaced_where_names_cannot_be_swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("posvec.system.atomic._swap", lambda one, two: False)
     for text in ("old", "new"):
         with temporary_folder(tmp_path) as folder:
@@ -107,7 +105,7 @@ def test_where_names_cannot_be_swapped_a_folder_is_replaced_all_the_same(
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_an_entry_of_the_cache_is_whole_or_not_there_wherever_its_writer_is_killed(tmp_path: Path) -> None:
+def test_a_cache_entry_is_complete_or_absent_wherever_its_writer_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "cache" / "encoded" / "entry"
 
     def write() -> None:
@@ -124,7 +122,7 @@ def test_an_entry_of_the_cache_is_whole_or_not_there_wherever_its_writer_is_kill
     assert left(path.parent) == []
 
 
-def test_half_a_line_of_a_journal_is_dropped_before_the_next_one(tmp_path: Path) -> None:
+def test_an_incomplete_line_of_a_journal_is_dropped_before_the_next_one(tmp_path: Path) -> None:
     journal = tmp_path / "journal.log"
     for content, kept in ((b"", b""), (b"{}\n", b"{}\n"), (b"{}\n{}\n{", b"{}\n{}\n"), (b"{", b"")):
         journal.write_bytes(content)
@@ -145,7 +143,7 @@ def test_a_journal_that_cannot_be_locked_is_refused(tmp_path: Path, monkeypatch:
         JournalLock(tmp_path / "journal.log").acquire()
 
 
-def test_a_study_whose_maker_was_killed_before_it_said_what_it_is_goes_on(
+def test_a_study_whose_creator_was_killed_before_describing_it_can_be_continued(
     corpus: Path, small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     optuna = pytest.importorskip("optuna")
@@ -154,14 +152,14 @@ def test_a_study_whose_maker_was_killed_before_it_said_what_it_is_goes_on(
     monkeypatch.setattr(summary.time, "sleep", lambda seconds: None)
     storage, name = locate_storage(tmp_path, None, None)
     optuna.create_study(study_name=name, storage=storage, directions=["minimize"])
-    (tmp_path / "journal.log.lock").symlink_to("journal.log")  # how Optuna locks, and what a kill would leave
+    (tmp_path / "journal.log.lock").symlink_to("journal.log")  # a lock of Optuna that a killed process left
     found = search(
         corpus, "general", output=tmp_path, objectives=["validation_loss"], space=["window=1..3"], trials=1, **small
     )  # fmt: skip
     assert found.best == (0,)
 
 
-# ---- two at once ---------------------------------------------------------------------------------------------------
+# ---- two processes ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -209,7 +207,7 @@ def test_a_second_training_of_a_language_model_is_refused_at_once(
         language_model.train(lm_model, lm_data, tmp_path / "lm", hidden=16)
 
 
-def test_of_two_writers_of_one_file_one_is_the_last(tmp_path: Path) -> None:
+def test_concurrent_writers_of_a_file_leave_a_complete_version(tmp_path: Path) -> None:
     path = tmp_path / "file"
 
     def write(text: bytes) -> None:
@@ -230,7 +228,7 @@ def test_of_two_writers_of_one_file_one_is_the_last(tmp_path: Path) -> None:
 
 
 class Jumping:
-    """A clock that goes on for years or back at every look."""
+    """A clock that jumps by years or backwards at every call."""
 
     def __init__(self) -> None:
         self.draw = random.Random(1)
@@ -264,7 +262,7 @@ def test_a_clock_that_jumps_leaves_speeds_and_times_finite(
     assert model.report.seconds >= 0
 
 
-def test_files_from_the_future_and_the_past_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+def test_files_with_future_and_past_times_are_distinguished_by_content(tmp_path: Path) -> None:
     text = tmp_path / "text"
     for moment in (0, 4e9):  # 1970 and 2096
         for word in ("one", "two"):
@@ -293,7 +291,7 @@ main()
 
 @pytest.mark.parametrize("module", ["posvec.cli", "click", "posvec.cli.training", "the end"])
 @pytest.mark.parametrize("ignored", [False, True])
-def test_ctrl_c_while_it_starts_or_ends_is_quiet(module: str, ignored: bool) -> None:
+def test_ctrl_c_during_start_and_exit_is_quiet(module: str, ignored: bool) -> None:
     handler = signal.SIG_IGN if ignored else signal.SIG_DFL
     ended = subprocess.run(
         [sys.executable, "-c", INTERRUPTING.format(module=module), "--version"],

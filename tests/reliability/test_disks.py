@@ -20,7 +20,7 @@ from posvec.system.atomic import TEMPORARY
 from posvec.training.pipeline import train
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# What is written to a disk, by the arguments behind the command's name: {disk} is its folder.
+# Commands that write to a disk, whose folder is {disk}.
 COMMANDS = {
     "train": "{corpus} -o {disk}/model --overwrite {flags} -q",
     "train over nothing": "{corpus} -o {disk}/a/b {flags} -q",
@@ -41,11 +41,11 @@ NEEDED = {
     "export": "tokenizers", "export to the hub": "huggingface_hub", "index": "usearch", "search": "optuna",
     "reproduce": "matplotlib", "lm train": "torch",
 }  # fmt: skip
-GOES_ON = ("search", "reproduce", "lm train")  # what they have done stays
+CONTINUABLE = ("search", "reproduce", "lm train")  # their partial results stay
 
 
 class Disk:
-    """A small file system of its own."""
+    """A small file system."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,7 +81,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     if mounted.returncode:
         pytest.skip(f"no small file system may be mounted here: {mounted.stderr.strip()}")
     yield Disk(folder)
-    subprocess.run(["umount", "-l", folder], check=True)  # later: models are still mapped
+    subprocess.run(["umount", "-l", folder], check=True)  # lazily: models are still mapped
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def give(
     flags: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[str], Ended]:
-    """Gives a command of the list; a model is on the disk already."""
+    """Runs a command of the list; a model is on the disk already."""
     tiny = Scale(
         "tiny", "seconds", 1, "posvec", {"main": None, "sweep": 3000}, (5,), (0, 60), 24, 2, 4,
         {"dim": 10, "buckets": 500, "min_count": 1, "sample": 0.0, "negatives": 2}, {},
@@ -138,11 +138,11 @@ def test_a_full_disk(give: Callable[[str], Ended], disk: Disk, name: str, pages_
     disk.fill(pages_left)
     before = disk.contents()
     ended = give(name)
-    if not (pages_left and ended.code == 0):  # what is small finds room
+    if not (pages_left and ended.code == 0):  # small results still fit
         check_refused(ended, disk, "free some space")
         after = disk.contents()
         assert before.items() <= after.items()
-        assert after == before or name in GOES_ON
+        assert after == before or name in CONTINUABLE
     disk.empty()
     again = give(name)
     assert again.code == 0 or "--overwrite" in again.err, again.err

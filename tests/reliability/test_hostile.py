@@ -1,4 +1,4 @@
-"""Files made to do harm: nothing of them is executed, nothing outside their folder is read, no size is believed."""
+"""Malicious files: nothing in them is executed, nothing outside their folder is read, no size is trusted."""
 
 import ast
 import bz2
@@ -47,7 +47,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def replace_file(folder: Path, name: str, content: bytes) -> None:
-    """Other content for a file of a model, with a config.json that says so."""
+    """Replace the content of a file of a model, and its size in config.json."""
 
     def change(config: dict[str, Any]) -> None:
         (folder / config["files"][name]["name"]).write_bytes(content)
@@ -56,7 +56,7 @@ def replace_file(folder: Path, name: str, content: bytes) -> None:
     rewrite(folder, change)
 
 
-# ---- nothing is executed ------------------------------------------------------------------------------------------
+# ---- execution of code ------------------------------------------------------------------------------------------
 
 EXECUTING = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
 
@@ -82,7 +82,7 @@ import sys, posvec
 from posvec.formats import load_model_or_vectors
 folder, seen = sys.argv[1], []
 def use(): load_model_or_vectors(folder).vectors.most_similar("the", topn=2)
-use()  # what is imported when it is first used
+use()  # runs imports that are deferred to the first use
 sys.addaudithook(lambda event, arguments: seen.append((event, arguments[0] if arguments else None)))
 use()
 bad = [each for each in list(seen) if each[0] in ("exec", "compile", "import", "os.system", "subprocess.Popen",
@@ -102,7 +102,7 @@ def test_objects_of_python_in_npz_are_refused(tmp_path: Path, array: str) -> Non
         load_model_or_vectors(tmp_path / "v.npz")
 
 
-# ---- no path leads out of the folder ------------------------------------------------------------------------------
+# ---- paths out of the folder ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["vocabulary.txt", "model.safetensors", "config.json"])
@@ -140,7 +140,7 @@ def test_a_pipe_or_a_device_in_place_of_a_file_is_refused_at_once(saved: Path, n
         Model.load(saved)
 
 
-# ---- no size, type or number is believed --------------------------------------------------------------------------
+# ---- false sizes, types and numbers --------------------------------------------------------------------------
 
 
 def tensor_file(header: object, data: bytes = b"") -> bytes:
@@ -177,7 +177,7 @@ HOSTILE_TENSORS = {
 
 
 @pytest.mark.parametrize("content", HOSTILE_TENSORS.values(), ids=HOSTILE_TENSORS)
-def test_tables_that_lie_are_refused_before_they_are_given_room(saved: Path, content: bytes) -> None:
+def test_tables_with_false_headers_are_refused_before_memory_is_allocated(saved: Path, content: bytes) -> None:
     replace_file(saved, "model.safetensors", content)
     tracemalloc.start()
     with pytest.raises(ModelError):
@@ -198,7 +198,7 @@ def test_buckets_of_another_type_or_shape_are_refused(saved: Path, ids: Any) -> 
         Model.load(saved)
 
 
-def test_a_model_that_claims_many_buckets_takes_no_room_for_them(saved: Path) -> None:
+def test_a_model_that_claims_many_buckets_allocates_no_memory_for_them(saved: Path) -> None:
     rewrite(saved, lambda config: config["settings"]["subwords"].update(buckets=2**26))
     code = """
 import resource, sys, posvec
@@ -233,7 +233,7 @@ HOSTILE_VOCABULARIES = {
 
 
 @pytest.mark.parametrize("text", HOSTILE_VOCABULARIES.values(), ids=HOSTILE_VOCABULARIES)
-def test_vocabularies_that_lie_are_refused(saved: Path, text: str) -> None:
+def test_invalid_vocabularies_are_refused(saved: Path, text: str) -> None:
     replace_file(saved, "vocabulary.txt", text.encode())
     with pytest.raises(ModelError):
         Model.load(saved)
@@ -256,20 +256,20 @@ def test_vocabularies_that_lie_are_refused(saved: Path, text: str) -> None:
     ],
     ids=str,
 )
-def test_a_config_with_values_that_cannot_be_is_refused(saved: Path, change: dict[str, Any]) -> None:
+def test_a_config_with_impossible_values_is_refused(saved: Path, change: dict[str, Any]) -> None:
     rewrite(saved, lambda config: config.update(change))
     with pytest.raises(PosvecError):
         Model.load(saved)
 
 
-def test_a_report_whose_numbers_are_none_is_refused(saved: Path, tmp_path: Path) -> None:
+def test_a_report_with_invalid_numbers_is_refused(saved: Path, tmp_path: Path) -> None:
     posvec.train(["a b c d e"] * 50, min_count=1, dim=4, sample=0.0).save(tmp_path / "trained")
     rewrite(tmp_path / "trained", lambda config: config["report"].update(seconds="soon"))
     with pytest.raises(ModelError, match="seconds is 'soon'"):
         Model.load(tmp_path / "trained")
 
 
-# ---- files that grow ----------------------------------------------------------------------------------------------
+# ---- decompression and long input --------------------------------------------------------------------------------
 
 COMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": lambda: zlib.compressobj(9, wbits=31),
@@ -281,7 +281,7 @@ COMPRESSORS: dict[str, Callable[[], Any]] = {
 
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """200 MB each, of one single line with few words in it."""
+    """Compressed files of 200 MB, each a single line with few words."""
     folder = tmp_path_factory.mktemp("bombs")
     block = (b"word" + b" " * 99_996) * 10
     for ending, make in COMPRESSORS.items():
@@ -295,7 +295,7 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("ending", COMPRESSORS)
-def test_a_corpus_that_grows_to_one_line_of_hundreds_of_megabytes_takes_little_memory(
+def test_a_compressed_corpus_of_one_line_of_hundreds_of_megabytes_takes_little_memory(
     bombs: dict[str, Path], ending: str, tmp_path: Path
 ) -> None:
     code = """
@@ -317,7 +317,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1000)
 
 
 @pytest.mark.parametrize("ending", COMPRESSORS)
-def test_files_that_are_kept_in_memory_are_refused_beyond_the_decompression_limit(
+def test_files_that_are_loaded_at_once_are_refused_beyond_the_decompression_limit(
     bombs: dict[str, Path], ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_MAX_EXPANDED", 10_000_000)
@@ -343,9 +343,9 @@ assert model.report.tokens == 1_000_000 and 10 <= model.report.lines <= 12, mode
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "line")], check=True)
 
 
-def test_xz_that_asks_for_gigabytes_is_refused(tmp_path: Path) -> None:
+def test_xz_that_requests_gigabytes_is_refused(tmp_path: Path) -> None:
     small = lzma.compress(b"a text\n" * 100)
-    # The size of the dictionary, in the header of the block, and its checksum, made those of a gigabyte.
+    # Set the dictionary size in the block header to a gigabyte, and correct the checksum.
     begin, size = 12, (small[12] + 1) * 4
     block = bytearray(small[begin : begin + size - 4])
     block[block.index(b"\x21\x01") + 2] = 36
@@ -366,7 +366,7 @@ def test_a_dump_whose_page_never_ends_is_refused(tmp_path: Path) -> None:
         list(dump_events(tmp_path / "dump.gz", lambda read: None))
 
 
-def test_entities_that_grow_are_refused(tmp_path: Path) -> None:
+def test_exponentially_growing_entities_are_refused(tmp_path: Path) -> None:
     from posvec.datasets.wikipedia import dump_events
 
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 20 if i else "lol" * 20}">' for i in range(9))
@@ -375,7 +375,7 @@ def test_entities_that_grow_are_refused(tmp_path: Path) -> None:
         list(dump_events(tmp_path / "dump.xml", lambda read: None))
 
 
-def test_markup_that_takes_for_ever_costs_its_page_alone(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_markup_that_takes_too_long_costs_only_its_page(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     pytest.importorskip("wikitextparser")
     from posvec.datasets import wikitext
 

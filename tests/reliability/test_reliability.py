@@ -39,7 +39,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written
 
 
-# Every preset, model, initializer and D of the whole grid and two learning rates, if not each with each.
+# A part of the grid with every preset, model, initializer and D, and two learning rates, but not all combinations.
 SLICE = [
     point
     for number, point in enumerate(each for each in grid.points() if grid.is_documented(each) and each.lr != 0.025)
@@ -47,7 +47,7 @@ SLICE = [
 ]
 
 
-def test_the_slice_has_all_there_is() -> None:
+def test_the_slice_covers_all_values() -> None:
     assert {point.preset for point in SLICE} == set(PRESETS)
     assert {point.model for point in SLICE} == set(MODELS)
     assert {point.initializer for point in SLICE} == set(SETTINGS["initializer"].choices)
@@ -56,7 +56,7 @@ def test_the_slice_has_all_there_is() -> None:
 
 
 @pytest.mark.parametrize("point", SLICE, ids=lambda point: "-".join(map(str, point)))
-def test_the_loss_falls_and_all_is_finite(point: Any, corpus: Path) -> None:
+def test_the_loss_falls_and_parameters_are_finite(point: Any, corpus: Path) -> None:
     outcome = grid.train_long_enough(point, corpus)
     assert math.isfinite(outcome.last)
     assert outcome.is_good, outcome
@@ -64,10 +64,10 @@ def test_the_loss_falls_and_all_is_finite(point: Any, corpus: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["general", "constrained"])
 @pytest.mark.parametrize("name", [name for name in extremes.CASES if name != "vocabulary"])
-def test_an_extreme_works_or_says_why_not(
+def test_an_extreme_case_works_or_is_refused(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path))  # and back to what it was before, afterwards
+    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path))  # restored after the test
     outcomes = extremes.run_case(name, kind, tmp_path)
     refused = {each.step: each.refusal for each in outcomes if each.refusal}
     if (name, kind) == ("repetition", "constrained"):
