@@ -39,7 +39,9 @@ ChunkResult train(const Tables<typename Rows::Format> &tables, const WordRows &w
 #define POSVEC_STRING(x) #x
 #define POSVEC_NAME(x) POSVEC_STRING(x)
 
+extern const Fixed16Probe fixed16_probe;
 extern const Level level;
-const Level level{POSVEC_NAME(POSVEC_LEVEL), draw_words, train<Float32Rows>, train<Float64Rows>, train<Fixed16Rows>};
+const Level level{POSVEC_NAME(POSVEC_LEVEL), draw_words,         train<Float32Rows>,
+                  train<Float64Rows>,        train<Fixed16Rows>, &fixed16_probe};
 
 }  // namespace posvec::POSVEC_LEVEL

@@ -25,12 +25,15 @@ struct AliasCell {
 using DrawFunction = void (*)(std::uint32_t *drawn, std::size_t count, const AliasCell *cells, std::uint32_t words,
                               std::uint64_t state);
 
+struct Fixed16Probe;
+
 struct Level {
     const char *name;
     DrawFunction draw_words;
     TrainFunction<Float32> train_float32;
     TrainFunction<Float64> train_float64;
     TrainFunction<Fixed16> train_fixed16;
+    const Fixed16Probe *fixed16_probe;  // for tests
 };
 
 }  // namespace posvec

@@ -213,3 +213,30 @@ def take_over(rows: _Numbers, handed_over: _Numbers, values: _Numbers) -> None: 
 def add_up(rows: _Numbers, places: Sequence[NDArray[np.uint32]], moved: Sequence[_Numbers]) -> None: ...
 def nearest_centroids(rows: NDArray[np.float32], codebook: NDArray[np.float32], codes: NDArray[np.uint8]) -> None: ...
 def cpu_levels() -> list[str]: ...
+def fixed16_train_outputs(
+    table: NDArray[np.int16],
+    rows: NDArray[np.uint32],
+    context: NDArray[np.float32],
+    step_sizes: NDArray[np.float32],
+    seed: int,
+    scores: NDArray[np.float32],
+    error: NDArray[np.float32],
+    quantized_context: NDArray[np.int16],
+    weights: NDArray[np.int32],
+    moves: NDArray[np.int32],
+    cpu: str,
+) -> None: ...
+def fixed16_sum_inputs(
+    table: NDArray[np.int16], rows: NDArray[np.uint32], sum: NDArray[np.float32], cpu: str
+) -> None: ...
+def fixed16_update_inputs(
+    table: NDArray[np.int16],
+    rows: NDArray[np.uint32],
+    sum: NDArray[np.float32],
+    before: NDArray[np.float32],
+    seed: int,
+    roundings: NDArray[np.int16],
+    cpu: str,
+) -> None: ...
+def fixed16_multiply_add(a: float, b: float, c: float, cpu: str) -> float: ...
+def fixed16_lanes(cpu: str) -> int: ...
