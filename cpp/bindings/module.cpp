@@ -3,7 +3,7 @@
 
 namespace nb = nanobind;
 
-void bind_exchanges(nb::module_ &);
+void bind_deltas(nb::module_ &);
 void bind_fixed16(nb::module_ &);
 void bind_formats(nb::module_ &);
 void bind_tables(nb::module_ &);
@@ -12,7 +12,7 @@ void bind_trainers(nb::module_ &);
 
 NB_MODULE(_kernel, m) {
     m.doc() = "The compiled part of posvec.";
-    bind_exchanges(m);
+    bind_deltas(m);
     bind_fixed16(m);
     bind_formats(m);
     bind_tables(m);

@@ -1,30 +1,32 @@
 // Files of word vectors: lines of a word and its numbers, and binary records of a word and bytes of fixed length.
-// Whatever the bytes are, no more memory is taken than in proportion to them, and what is wrong is told in words.
+// The memory used is proportional to the bytes read, whatever these claim, and errors are reported as text.
 #pragma once
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "text.hpp"
+#include "utf8.hpp"
 
 namespace posvec {
 
 // ---------------------------------------------------------------------------------------------------------- numbers
 
-// strtof of the bytes up to `end`, wherever the locale has its comma; nullptr if they do not begin with a number.
+// strtof of the bytes up to `end`, whichever decimal separator the locale has; nullptr if they do not begin with a
+// number.
 inline const char *read_float_slowly(const char *p, const char *end, float &value) {
     const char *stop = std::find_if(p, end, [](char c) { return c == ' ' || c == '\t'; });
     std::string text(p, stop);
     if (text.find_first_of("xXpP(") != std::string::npos)
-        return nullptr;  // hexadecimal and nan(...): not in these files
+        return nullptr;  // hexadecimal or nan(...), which these files do not have
     char *last = nullptr;
     value = std::strtof(text.c_str(), &last);
     if (last != text.c_str() + text.size()) {
@@ -34,7 +36,8 @@ inline const char *read_float_slowly(const char *p, const char *end, float &valu
     return last == text.c_str() ? nullptr : p + (last - text.c_str());
 }
 
-// The float at p, rounded correctly: where it ends, or nullptr if there is none. Too small is 0, too large infinite.
+// Reads the float at p, correctly rounded, and returns its end, or nullptr if there is none. Numbers that are too small
+// for a float become 0, numbers that are too large infinite.
 inline const char *read_float(const char *p, const char *end, float &value) {
     if (p < end && *p == '+' && ++p < end && *p == '-') return nullptr;
 #if defined(__cpp_lib_to_chars) && !defined(POSVEC_WITHOUT_CHARCONV)
@@ -45,45 +48,46 @@ inline const char *read_float(const char *p, const char *end, float &value) {
     return read_float_slowly(p, end, value);
 }
 
-// At least this many characters are wanted by write_float.
-constexpr size_t float_width = 24;
+// write_float writes at most this many characters.
+constexpr std::size_t kFloatWidth = 24;
 
-// The shortest text that is read as the same float; where that is not in the library, nine digits, which are too.
+// Writes the shortest text that is read as the same float; without std::to_chars, nine digits, which are read as the
+// same float, too.
 inline char *write_float(char *p, float value) {
 #if defined(__cpp_lib_to_chars) && !defined(POSVEC_WITHOUT_CHARCONV)
-    return std::to_chars(p, p + float_width, value).ptr;
+    return std::to_chars(p, p + kFloatWidth, value).ptr;
 #else
-    const int size = std::snprintf(p, float_width, "%.9g", static_cast<double>(value));
+    const int size = std::snprintf(p, kFloatWidth, "%.9g", static_cast<double>(value));
     std::replace(p, p + size, ',', '.');
     return p + size;
 #endif
 }
 
-inline bool all_finite(const float *row, size_t dim) {
-    constexpr uint32_t exponent = 0x7F800000;
+inline bool all_finite(const float *row, std::size_t dim) {
+    constexpr std::uint32_t kExponent = 0x7F800000;
     bool finite = true;
-    for (size_t j = 0; j < dim; j++) {
-        uint32_t bits;
+    for (std::size_t j = 0; j < dim; j++) {
+        std::uint32_t bits;
         std::memcpy(&bits, row + j, sizeof bits);
-        finite &= (bits & exponent) != exponent;
+        finite &= (bits & kExponent) != kExponent;
     }
     return finite;
 }
 
 // ------------------------------------------------------------------------------------------------------------ lines
 
-// Rows up to the first line that is not one; `wrong` says why that is not, and is empty if all are.
-struct Lines {
+// The rows before the first invalid line; `error` says what is wrong with that one and is empty if all are valid.
+struct VectorLines {
     std::vector<std::string_view> words;
     std::vector<float> values;  // (words, dim)
-    std::string wrong;
+    std::string error;
 };
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// `dim` numbers, blanks before each, to the end of the line; false if it has something else.
-inline bool read_floats(const char *p, const char *end, size_t dim, float *values) {
-    for (size_t j = 0; j < dim; j++) {
+// Reads `dim` numbers with blanks before each; false if the line up to `end` has anything else.
+inline bool read_floats(const char *p, const char *end, std::size_t dim, float *values) {
+    for (std::size_t j = 0; j < dim; j++) {
         if (p == end || !is_blank(*p)) return false;
         while (p < end && is_blank(*p)) p++;
         p = read_float(p, end, values[j]);
@@ -92,15 +96,15 @@ inline bool read_floats(const char *p, const char *end, size_t dim, float *value
     return p == end;
 }
 
-// The word of a line whose last `dim` fields are numbers, read into `values`; `wrong` if it is not such a line.
-inline std::string_view read_line(std::string_view line, size_t dim, float *values, std::string &wrong) {
+// The word of a line whose last `dim` fields are numbers, which are read into `values`; `error` if it is not valid.
+inline std::string_view read_line(std::string_view line, std::size_t dim, float *values, std::string &error) {
     const char *begin = line.data(), *end = begin + line.size();
-    while (end > begin && is_blank(end[-1])) end--;  // word2vec and fastText write a blank behind the last number
+    while (end > begin && is_blank(end[-1])) end--;  // word2vec and fastText write a blank after the last number
     const char *stop = std::find_if(begin, end, is_blank);
     if (!read_floats(stop, end, dim, values)) {
-        // A word with blanks in it, as GloVe's of 840B have them: the numbers are counted from the right.
+        // The word may have blanks in it, as some of GloVe's 840B do: count the numbers from the right.
         stop = end;
-        size_t fields = 0;
+        std::size_t fields = 0;
         for (; fields < dim && stop > begin; fields++) {
             while (stop > begin && !is_blank(stop[-1])) stop--;
             while (stop > begin && is_blank(stop[-1])) stop--;
@@ -109,116 +113,139 @@ inline std::string_view read_line(std::string_view line, size_t dim, float *valu
         while (last > begin && !is_blank(last[-1])) last--;
         float number;
         if (fields < dim || stop == begin) {
-            wrong = "has fewer than " + std::to_string(dim) + " numbers";
+            error = "has fewer than " + std::to_string(dim) + " numbers";
         } else if (last > begin && read_float(last, stop, number) == stop) {
-            wrong = "has more than " + std::to_string(dim) + " numbers";
+            error = "has more than " + std::to_string(dim) + " numbers";
         } else if (!read_floats(stop, end, dim, values)) {
-            wrong = "has something else than " + std::to_string(dim) + " numbers behind its word";
+            error = "does not have " + std::to_string(dim) + " numbers after its word";
         }
     }
-    const std::string_view word(begin, static_cast<size_t>(stop - begin));
-    if (!wrong.empty()) return word;
+    const std::string_view word(begin, static_cast<std::size_t>(stop - begin));
+    if (!error.empty()) return word;
     if (word.empty() || is_blank(word.front()))
-        wrong = "has no word before its numbers";
-    else if (check_utf8(word).bad >= 0)
-        wrong = "is not UTF-8";
+        error = "has no word before its numbers";
+    else if (check_utf8(word).invalid >= 0)
+        error = "is not UTF-8";
     else if (!all_finite(values, dim))
-        wrong = "has a number that is not finite";
+        error = "has a number that is not finite";
     return word;
 }
 
-// Whole lines of a file; `crlf`: whether its lines end in a carriage return too. The last one may lack its end.
-inline Lines read_lines(std::string_view text, size_t dim, bool crlf) {
-    Lines lines;
-    const auto rows = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-    const size_t most = text.size() / 2;  // a number is a digit and a blank at least
+// Whole lines of a file, which end in CR LF if `crlf`, else in LF. The last one may lack its line ending.
+inline VectorLines read_vector_lines(std::string_view text, std::size_t dim, bool crlf) {
+    VectorLines lines;
+    const auto rows = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+    const std::size_t most = text.size() / 2;  // a number takes a digit and a blank at least
     lines.values.reserve(dim <= most / rows ? rows * dim : most);
     lines.words.reserve(rows);
     while (!text.empty()) {
-        const size_t stop = std::min(text.find('\n'), text.size());
+        const std::size_t stop = std::min(text.find('\n'), text.size());
         std::string_view line = text.substr(0, stop);
         const bool ended = stop < text.size();
         text.remove_prefix(stop + ended);
         const bool returned = !line.empty() && line.back() == '\r';
         if (returned) line.remove_suffix(1);
         if (line.empty()) {
-            lines.wrong = "is empty";
+            lines.error = "is empty";
         } else if (returned != crlf && (ended || returned)) {
-            lines.wrong = "ends in another way than the lines before it (CR LF and LF are mixed)";
+            lines.error = "has another line ending than the lines before it (CR LF and LF are mixed)";
         } else if (dim > line.size() / 2) {
-            lines.wrong = "has fewer than " + std::to_string(dim) + " numbers";
+            lines.error = "has fewer than " + std::to_string(dim) + " numbers";
         } else {
             lines.values.resize(lines.values.size() + dim);
             float *values = lines.values.data() + lines.values.size() - dim;
-            const std::string_view word = read_line(line, dim, values, lines.wrong);
-            if (lines.wrong.empty()) lines.words.push_back(word);
+            const std::string_view word = read_line(line, dim, values, lines.error);
+            if (lines.error.empty()) lines.words.push_back(word);
         }
-        if (!lines.wrong.empty()) break;
+        if (!lines.error.empty()) break;
     }
     lines.values.resize(lines.words.size() * dim);
     return lines;
 }
 
-inline std::string write_lines(const std::vector<std::string_view> &words, const float *table, size_t dim,
-                               int64_t stride) {
-    size_t size = 0;
-    for (const std::string_view word : words) size += word.size() + dim * (float_width + 1) + 1;
+inline std::string write_vector_lines(const std::vector<std::string_view> &words, const float *table, std::size_t dim,
+                                      std::int64_t stride) {
+    std::size_t size = 0;
+    for (const std::string_view word : words) size += word.size() + dim * (kFloatWidth + 1) + 1;
     std::string text;
     text.resize(size);
     char *p = text.data();
-    for (size_t i = 0; i < words.size(); i++) {
+    for (std::size_t i = 0; i < words.size(); i++) {
         p = std::copy(words[i].begin(), words[i].end(), p);
-        const float *row = table + static_cast<int64_t>(i) * stride;
-        for (size_t j = 0; j < dim; j++) {
+        const float *row = table + static_cast<std::int64_t>(i) * stride;
+        for (std::size_t j = 0; j < dim; j++) {
             *p++ = ' ';
             p = write_float(p, row[j]);
         }
         *p++ = '\n';
     }
-    text.resize(static_cast<size_t>(p - text.data()));
+    text.resize(static_cast<std::size_t>(p - text.data()));
     return text;
 }
 
 // ---------------------------------------------------------------------------------------------------------- records
 
-// Words, each up to a delimiter, and where the `tail` bytes behind each begin; `end` is behind the last of them.
-struct Records {
+// The records before the first invalid one: words, and the offset of the bytes that follow each word's delimiter. `end`
+// is the end of the last valid record; `error` says what is wrong with the next and is empty if all are valid.
+struct VectorRecords {
     std::vector<std::string_view> words;
-    std::vector<uint64_t> tails;
-    size_t end = 0;
-    std::string wrong;
+    std::vector<std::uint64_t> offsets;
+    std::size_t end = 0;
+    std::string error;
 };
 
-// `lines`: records may be separated by line ends, as word2vec writes them and gensim does not.
-inline Records find_records(std::string_view bytes, size_t begin, size_t count, char delimiter, size_t tail,
-                            bool lines) {
-    Records records;
-    const size_t most = begin < bytes.size() && tail < bytes.size() ? (bytes.size() - begin) / (tail + 2) : 0;
+// Finds `count` records of a word, a delimiter and `tail` bytes. `line_feeds`: there may be line feeds
+// between records, which word2vec writes and gensim does not.
+inline VectorRecords find_vector_records(std::string_view bytes, std::size_t begin, std::size_t count, char delimiter,
+                                         std::size_t tail, bool line_feeds) {
+    VectorRecords records;
+    const std::size_t most = begin < bytes.size() && tail < bytes.size() ? (bytes.size() - begin) / (tail + 2) : 0;
     records.words.reserve(std::min(count, most));
-    records.tails.reserve(std::min(count, most));
-    size_t at = begin;
-    while (records.words.size() < count && records.wrong.empty()) {
-        while (lines && at < bytes.size() && bytes[at] == '\n') at++;
-        const size_t stop = at < bytes.size() ? bytes.find(delimiter, at) : std::string_view::npos;
+    records.offsets.reserve(std::min(count, most));
+    std::size_t offset = begin;
+    while (records.words.size() < count && records.error.empty()) {
+        while (line_feeds && offset < bytes.size() && bytes[offset] == '\n') offset++;
+        const std::size_t stop = offset < bytes.size() ? bytes.find(delimiter, offset) : std::string_view::npos;
         if (stop == std::string_view::npos || bytes.size() - stop - 1 < tail) {
-            records.wrong = "the file ends in it";
+            records.error = "the file ends before it is complete";
             break;
         }
-        const std::string_view word = bytes.substr(at, stop - at);
+        const std::string_view word = bytes.substr(offset, stop - offset);
         if (word.empty())
-            records.wrong = "it has no word";
-        else if (lines && word.find('\n') != std::string_view::npos)
-            records.wrong = "it has a line end in its word";
-        else if (check_utf8(word).bad >= 0)
-            records.wrong = "its word is not UTF-8";
+            records.error = "it has no word";
+        else if (line_feeds && word.find('\n') != std::string_view::npos)
+            records.error = "it has a line feed in its word";
+        else if (check_utf8(word).invalid >= 0)
+            records.error = "its word is not UTF-8";
         else {
             records.words.push_back(word);
-            records.tails.push_back(stop + 1);
-            at = stop + 1 + tail;
+            records.offsets.push_back(stop + 1);
+            offset = stop + 1 + tail;
         }
     }
-    records.end = at;
+    records.end = offset;
     return records;
+}
+
+// Copies `dim` floats from each of the offsets begin .. end - 1 to the table's row of the same index.
+inline void copy_records(std::string_view bytes, const std::uint64_t *offsets, std::size_t begin, std::size_t end,
+                         float *table, std::size_t dim) {
+    const std::size_t width = dim * sizeof(float);
+    for (std::size_t i = begin; i < end; i++) {
+        const std::uint64_t offset = offsets[i];
+        if (offset > bytes.size() || bytes.size() - offset < width)
+            throw std::invalid_argument("an offset is out of range");
+        std::memcpy(table + i * dim, bytes.data() + offset, width);
+    }
+}
+
+// The first of the rows begin .. end - 1 that has a number that is not finite, or -1.
+inline std::int64_t find_not_finite(const float *table, std::size_t dim, std::int64_t stride, std::size_t begin,
+                                    std::size_t end) {
+    for (std::size_t i = begin; i < end; i++) {
+        if (!all_finite(table + static_cast<std::int64_t>(i) * stride, dim)) return static_cast<std::int64_t>(i);
+    }
+    return -1;
 }
 
 }  // namespace posvec

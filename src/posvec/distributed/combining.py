@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec._kernel import add_up as apply_deltas
+from posvec._kernel import apply_deltas
 from posvec.distributed.plan import RowBlock
 from posvec.system.arrays import FloatArray, RowArray
 

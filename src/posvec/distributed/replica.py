@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from posvec._kernel import hand_over as extract_deltas
-from posvec._kernel import take_over as rebase
+from posvec._kernel import extract_deltas, rebase
 from posvec.distributed.buffers import BufferPool
 from posvec.distributed.combining import BlockDeltas
 from posvec.distributed.plan import ExchangePlan
