@@ -10,6 +10,7 @@
 #include "chunk.hpp"
 #include "options.hpp"
 #include "padding.hpp"
+#include "prefetch_batch.hpp"
 #include "prefetcher.hpp"
 #include "row_copies.hpp"
 #include "row_groups.hpp"
@@ -38,16 +39,10 @@ template <class Rows> class OutputStep {
             if (negatives[k] != draws_.word[t]) s_.output_rows[count++] = outputs_[negatives[k]];
 
         rows_.set_context(s_.context);
-        for_groups<kMaxRows>(count, [&]<int T>(std::size_t k) {
-            const auto ahead = prefetcher.take_half();
-            rows_.score(s_.scores + k, group<T>(k), ahead);
-        });
+        for_groups<kMaxRows>(count, [&]<int T>(std::size_t k) { score<T>(k, prefetcher.take_half()); });
         find_step_sizes(count);
         rows_.set_step_sizes(s_.step_sizes, count);
-        for_groups<kMaxRows>(count, [&]<int T>(std::size_t k) {
-            const auto ahead = prefetcher.take_rest();
-            rows_.update(group<T>(k), k, error, ahead);
-        });
+        for_groups<kMaxRows>(count, [&]<int T>(std::size_t k) { update<T>(k, error, prefetcher.take_rest()); });
         result_.masked_words++;
     }
 
@@ -84,6 +79,15 @@ template <class Rows> class OutputStep {
     void flush_loss() {
         result_.loss += std::log(odds_product_);
         odds_product_ = 1;
+    }
+
+    // Never inlined: in one function for all T the compiler would allocate registers worse for each of them.
+    template <int T> [[gnu::noinline]] void score(std::size_t k, const PrefetchBatch ahead) {
+        rows_.score(s_.scores + k, group<T>(k), ahead);
+    }
+
+    template <int T> [[gnu::noinline]] void update(std::size_t k, Real *error, const PrefetchBatch ahead) {
+        rows_.update(group<T>(k), k, error, ahead);
     }
 
     template <int T> RowGroup<Stored, T> group(std::size_t k) const {
