@@ -24,6 +24,7 @@ template <class Rows> class OutputStep {
     using Format = typename Rows::Format;
     using Real = typename Format::Real;
     using Stored = typename Format::Stored;
+    static constexpr int kMaxRows = 11;  // output rows worked on at a time: as many as fit the registers
 
     OutputStep(Rows &rows, const RowCopies<Stored> &outputs, const Draws &draws, const KernelOptions &options,
                double lr, const Scratch<Format> &scratch)
@@ -97,7 +98,6 @@ template <class Rows> class OutputStep {
     }
 
     static constexpr std::size_t lanes = Vector<Real>::lanes;
-    static constexpr int kMaxRows = 11;  // output rows worked on at a time: as many as fit the registers
     Rows &rows_;
     const RowCopies<Stored> outputs_;
     const Draws draws_;

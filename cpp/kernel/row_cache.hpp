@@ -23,6 +23,7 @@ template <class Rows> class RowCache {
     using Format = typename Rows::Format;
     using Real = typename Format::Real;
     using Stored = typename Format::Stored;
+    static constexpr int kMaxRows = 8;  // input rows read at a time
 
     RowCache(Rows &rows, const RowCopies<Stored> &inputs, const WordRows &word_rows, const Draws &draws,
              const Scratch<Format> &scratch)
@@ -76,7 +77,7 @@ template <class Rows> class RowCache {
         s_.row_counts[slot] = static_cast<Real>(count);
         s_.row_weights[slot] = 1 / s_.row_counts[slot];
         clear(sum, stride_);
-        for_groups<8>(count, [&]<int T>(std::size_t k) {
+        for_groups<kMaxRows>(count, [&]<int T>(std::size_t k) {
             Rows::add_to_sum(sum, group<T>(word_rows_.rows + begin + k), stride_);
         });
         copy(s_.sums_before + slot * stride_, sum, stride_);
