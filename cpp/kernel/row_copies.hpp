@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "fixed16_vectors.hpp"
+#include "saturating.hpp"
 #include "simd.hpp"
 
 namespace posvec::POSVEC_LEVEL {
@@ -40,7 +42,10 @@ template <class Stored> class RowCopies {
     // Adds to the table what the copies have learnt.
     void merge() const {
         for_each_vector([](Stored *shared, const Stored *copy, const Stored *fetched) {
-            move_shared(shared, load(copy) - load(fetched));
+            if constexpr (std::is_same_v<Stored, std::int16_t>)
+                move_shared(shared, subtract_saturating(load(copy), load(fetched)));
+            else
+                move_shared(shared, load(copy) - load(fetched));
         });
     }
 
