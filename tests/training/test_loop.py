@@ -349,3 +349,20 @@ def test_overflow_leaves_the_last_good_checkpoint(corpus, small, tmp_path):
     with pytest.raises(TrainingError):
         posvec.train(corpus, "general", **small, initial_lr=1e20, output=tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_callback_of_the_first_version_is_still_called(corpus, small):
+    class Earlier:
+        def __init__(self):
+            self.fractions = []
+
+        def on_block(self, progress):
+            self.fractions.append(progress.share)
+
+        def on_epoch(self, progress): ...
+
+    earlier = Earlier()
+    posvec.train(corpus, "general", **small, callbacks=[earlier])
+    assert earlier.fractions
+    assert earlier.fractions == sorted(earlier.fractions)
+    assert earlier.fractions[-1] == 1
