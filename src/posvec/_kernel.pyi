@@ -1,8 +1,11 @@
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+_Stored = TypeVar("_Stored", np.float32, np.float64, np.int16)
+_Real = TypeVar("_Real", np.float32, np.float64)
 _Numbers = NDArray[np.float32] | NDArray[np.int16]
 
 class Tokenizer:
@@ -75,12 +78,12 @@ class Workspace:
 
     def __init__(self) -> None: ...
 
-class Float32Trainer:
+class _Trainer(Generic[_Stored, _Real]):
     def __init__(
         self,
-        input: NDArray[np.float32],
-        output: NDArray[np.float32],
-        positional: NDArray[np.float32],
+        input: NDArray[_Stored],
+        output: NDArray[_Stored],
+        positional: NDArray[_Real],
         row_begin: NDArray[np.uint64],
         rows: NDArray[np.uint32],
         keep: NDArray[np.float32],
@@ -114,83 +117,9 @@ class Float32Trainer:
         first_line: int = 0,
     ) -> dict[str, NDArray[np.uint32]]: ...
 
-class Float64Trainer:
-    def __init__(
-        self,
-        input: NDArray[np.float64],
-        output: NDArray[np.float64],
-        positional: NDArray[np.float64],
-        row_begin: NDArray[np.uint64],
-        rows: NDArray[np.uint32],
-        keep: NDArray[np.float32],
-        alias_probability: NDArray[np.float32],
-        alias: NDArray[np.uint32],
-        options: KernelOptions,
-        cpu: str = "",
-    ) -> None: ...
-    def train(
-        self,
-        workspace: Workspace,
-        ids: NDArray[np.uint32],
-        lines: NDArray[np.uint64],
-        begin: int,
-        end: int,
-        lr: float,
-        seed: int,
-        validation: float = 0.0,
-        held_out: bool = False,
-        first_line: int = 0,
-    ) -> tuple[int, int, float]: ...
-    def draw(
-        self,
-        ids: NDArray[np.uint32],
-        lines: NDArray[np.uint64],
-        begin: int,
-        end: int,
-        seed: int,
-        validation: float = 0.0,
-        held_out: bool = False,
-        first_line: int = 0,
-    ) -> dict[str, NDArray[np.uint32]]: ...
-
-class Fixed16Trainer:
-    def __init__(
-        self,
-        input: NDArray[np.int16],
-        output: NDArray[np.int16],
-        positional: NDArray[np.float32],
-        row_begin: NDArray[np.uint64],
-        rows: NDArray[np.uint32],
-        keep: NDArray[np.float32],
-        alias_probability: NDArray[np.float32],
-        alias: NDArray[np.uint32],
-        options: KernelOptions,
-        cpu: str = "",
-    ) -> None: ...
-    def train(
-        self,
-        workspace: Workspace,
-        ids: NDArray[np.uint32],
-        lines: NDArray[np.uint64],
-        begin: int,
-        end: int,
-        lr: float,
-        seed: int,
-        validation: float = 0.0,
-        held_out: bool = False,
-        first_line: int = 0,
-    ) -> tuple[int, int, float]: ...
-    def draw(
-        self,
-        ids: NDArray[np.uint32],
-        lines: NDArray[np.uint64],
-        begin: int,
-        end: int,
-        seed: int,
-        validation: float = 0.0,
-        held_out: bool = False,
-        first_line: int = 0,
-    ) -> dict[str, NDArray[np.uint32]]: ...
+class Float32Trainer(_Trainer[np.float32, np.float32]): ...
+class Float64Trainer(_Trainer[np.float64, np.float64]): ...
+class Fixed16Trainer(_Trainer[np.int16, np.float32]): ...
 
 def encode_fixed16(table: NDArray[np.float32], unit: float, codes: NDArray[np.int16]) -> None:
     """Round a table (n, stride) to multiples of ``unit``; the codes may begin where the table does in memory."""
