@@ -1,6 +1,6 @@
 // The fixed-point arithmetic of the training step on given arrays, for a test that compares it bit for bit with an
-// exact reference (src/posvec/reference_fixed16.py). The functions call those of the trainer and compute nothing
-// themselves.
+// exact reference (src/posvec/training/reference_fixed16.py). The functions call those of the trainer and compute
+// nothing themselves.
 #pragma once
 
 #include <cstddef>

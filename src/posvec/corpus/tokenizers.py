@@ -1,7 +1,8 @@
 """The tokenizers by name, each a table of all code points.
 
-The compiled tokenizer (cpp/text/text.hpp) has no knowledge of characters. Which characters belong to tokens, and their
-lower case, are computed with ``re`` and ``str`` of the running Python, so that both agree for every version of Unicode.
+The compiled tokenizer (cpp/text/tokenizer.hpp) has no knowledge of characters. Which characters belong to tokens, and
+their lower case, are computed with ``re`` and ``str`` of the running Python, so that both agree for every version of
+Unicode.
 """
 
 from __future__ import annotations
