@@ -65,6 +65,14 @@ class AnswerCounts:
         The number of questions that were asked.
     skipped
         The number of questions that were not asked because a word has no vector.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import analogy
+    >>> (animals,) = analogy.evaluate(posvec.load("model"), "questions.txt").sections
+    >>> animals.name, animals.total, animals.accuracy == animals.correct / animals.total
+    ('animals', 2, True)
     """
 
     name: str
@@ -103,6 +111,14 @@ class AnalogyResult(Result):
         ``RIGHT``, ``WRONG`` or ``SKIPPED`` for each question in the order of the files; not written to files.
     kinds
         The kind of each question, or an empty string; not written to files.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import analogy
+    >>> result = analogy.evaluate(posvec.load("model"), "questions.txt", method="3cosmul")
+    >>> result.method, result.questions, len(result.outcomes)
+    ('3cosmul', ('questions.txt',), 2)
     """
 
     accuracy: float

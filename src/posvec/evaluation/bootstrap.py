@@ -26,6 +26,12 @@ class Estimate:
         The value measured on all items.
     low, high
         The ends of the interval.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.bootstrap import Estimate
+    >>> Estimate(0.5, low=0.4, high=0.6)
+    Estimate(value=0.5, low=0.4, high=0.6)
     """
 
     value: float
@@ -71,7 +77,15 @@ def resample(
 
 
 def estimate(value: float, replicates: DoubleArray, confidence: float = CONFIDENCE) -> Estimate:
-    """Return a value with the percentile interval of its bootstrap replicates."""
+    """Return a value with the percentile interval of its bootstrap replicates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posvec.evaluation.bootstrap import estimate
+    >>> estimate(50, np.arange(101.0), confidence=0.5)
+    Estimate(value=50.0, low=25.0, high=75.0)
+    """
     if not 0 < confidence < 1:
         raise ConfigError(f"confidence is {confidence}, but must be between 0 and 1, for example 0.95")
     low, high = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()

@@ -56,6 +56,12 @@ class LabelScore:
         The harmonic mean of precision and recall.
     texts
         The number of test texts with this label.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.classification import LabelScore
+    >>> LabelScore("animal", precision=1.0, recall=0.5, f1=2 / 3, texts=4).recall
+    0.5
     """
 
     label: str
@@ -81,6 +87,16 @@ class MethodScore:
         The scores for each label.
     predictions
         The predicted label of each test text; not written to files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import posvec
+    >>> from posvec.evaluation import classification
+    >>> _ = Path("labelled.tsv").write_text("animal\\tthe cat sees the dog\\nplace\\tnear the river\\n" * 6)
+    >>> (linear,) = classification.evaluate(posvec.load("model"), "labelled.tsv", folds=2).methods
+    >>> linear.method, [score.label for score in linear.labels], len(linear.predictions)
+    ('linear', ['animal', 'place'], 12)
     """
 
     method: str
@@ -112,6 +128,16 @@ class ClassificationResult(Result):
         The argument of :func:`evaluate`.
     invalid_lines
         The number of malformed lines that were skipped.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import posvec
+    >>> from posvec.evaluation import classification
+    >>> _ = Path("labelled.tsv").write_text("animal\\tthe cat sees the dog\\nplace\\tnear the river\\n" * 6)
+    >>> result = classification.evaluate(posvec.load("model"), "labelled.tsv", folds=2)
+    >>> result.coverage, result.unknown_texts, result.invalid_lines
+    (1.0, 0, 0)
     """
 
     methods: tuple[MethodScore, ...]

@@ -43,6 +43,13 @@ class FeatureCluster:
         The mean of |d_p,j| over j in J for each position p, from left to right.
     difference
         The mean of A[+k, j] - A[-k, j]; it is negative if the left side has larger weights.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.clusters import FeatureCluster
+    >>> cluster = FeatureCluster("antepositional", features=(0, 2), curve=(1.0, 0.5), difference=-0.5)
+    >>> cluster.mean
+    0.75
     """
 
     name: str
@@ -71,6 +78,14 @@ class Clusters(Result):
         None if it is undefined.
     weights
         |d_p,j|, (2c, D'); not written to files.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import clusters
+    >>> found = clusters.find(posvec.load("model"))
+    >>> [found[name].name for name in found.names] == [cluster.name for cluster in found]
+    True
     """
 
     positions: tuple[int, ...]

@@ -49,6 +49,15 @@ class ComparisonRow:
         The value with its interval.
     difference
         The paired difference to the first group with its interval; None for the first group.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.compare import compare
+    >>> model = posvec.load("model")
+    >>> first, second = compare({"one": model, "same": model.vectors}, pairs="pairs.tsv", samples=10).rows
+    >>> first.coverage, first.difference, second.difference.value
+    (1.0, None, 0.0)
     """
 
     measure: str
@@ -72,6 +81,15 @@ class Comparison(Result):
         The names of the models in each group.
     samples, confidence, seed
         The arguments of :func:`compare`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.compare import compare
+    >>> model = posvec.load("model")
+    >>> result = compare({"one": model, "same": model.vectors}, pairs="pairs.tsv", samples=10)
+    >>> result.groups, result.samples
+    ({'one': ['one'], 'same': ['same']}, 10)
     """
 
     rows: tuple[ComparisonRow, ...]
@@ -225,6 +243,14 @@ def seed_groups(models: Mapping[str, Model | WordVectors]) -> dict[str, list[str
     -------
     dict[str, list[str]]
         The names of the models in each group. A group has the name of its first model.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.compare import seed_groups
+    >>> models = {f"seed {n}": posvec.train("corpus.txt", preset="small", dim=4, epochs=1, seed=n) for n in (1, 2)}
+    >>> seed_groups(models)
+    {'seed 1': ['seed 1', 'seed 2']}
     """
     groups: dict[str, list[str]] = {}
     found: dict[Any, str] = {}

@@ -58,6 +58,12 @@ class ScoreChange:
         Spearman's correlation of similarities. ``after`` is None if too few words are left to compute it.
     covered_before, covered_after
         The fractions of questions or pairs that are covered.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.compression import ScoreChange
+    >>> ScoreChange("pairs", before=0.75, after=0.5, covered_before=1.0, covered_after=1.0).change
+    -0.25
     """
 
     name: str
@@ -90,6 +96,13 @@ class CompressionResult(Result):
         Whether the compressed model has no output vectors.
     scores
         The scores on the test sets.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.compression import compress_model
+    >>> result = compress_model("model", "compressed", "int8", vectors_only=True, overwrite=True)
+    >>> result.method, result.words_before == result.words_after, result.vectors_only, result.scores
+    ('int8', True, True, ())
     """
 
     method: str

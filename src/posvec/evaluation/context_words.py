@@ -31,6 +31,14 @@ class ContextWord:
         The cluster according to which the word is most important.
     importance
         The importance of the word according to each cluster.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import context_words
+    >>> (cat,) = context_words.top(posvec.load("model"), words=["cat"]).words
+    >>> cat.cluster == max(cat.importance, key=cat.importance.get)
+    True
     """
 
     word: str
@@ -50,6 +58,14 @@ class ContextWords(Result):
         For each cluster, the number of words in its class.
     words
         The classes of the requested words.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import context_words
+    >>> result = context_words.top(posvec.load("model"), topn=1)
+    >>> result.top.keys() == result.class_sizes.keys(), result.words
+    (True, ())
     """
 
     top: Mapping[str, tuple[ContextWord, ...]]
@@ -125,7 +141,16 @@ def top(
 
 
 def importance(vectors: FloatArray, clusters: Clusters) -> FloatArray:
-    """Return the mean of |u_w,j| over the features of each cluster, (N, clusters), for word vectors (N, D)."""
+    """Return the mean of |u_w,j| over the features of each cluster, (N, clusters), for word vectors (N, D).
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import clusters, context_words
+    >>> model = posvec.load("model")
+    >>> context_words.importance(model.vectors.table, clusters.find(model)).shape == (len(model.vocabulary), 2)
+    True
+    """
     columns = [np.abs(vectors[:, list(cluster.features)]).mean(1) for cluster in clusters]
     table: FloatArray = np.stack(columns, 1)
     return table

@@ -46,6 +46,15 @@ class Documents:
         The vectors of the terms, scaled to length 1, (terms, D).
     coverage
         The fraction of the tokens of all texts that are terms.
+
+    Examples
+    --------
+    >>> import numpy as np, posvec
+    >>> from posvec.evaluation import documents
+    >>> vectors = posvec.WordVectors.from_table(["cat", "dog", "sea"], np.array([[2, 0], [1, 1], [0, 1]]))
+    >>> texts = documents.make_documents(vectors, ["cat", "unknown"])
+    >>> texts.known.tolist(), texts.means().tolist()
+    ([True, False], [[1.0, 0.0], [0.0, 0.0]])
     """
 
     counts: Any
@@ -66,7 +75,17 @@ class Documents:
 
 
 def make_documents(model: Model | WordVectors, texts: Sequence[str]) -> Documents:
-    """Tokenize texts like the corpus of the model and count their terms; out-of-vocabulary words use their subwords."""
+    """Tokenize texts like the corpus of the model and count their terms; out-of-vocabulary words use their subwords.
+
+    Examples
+    --------
+    >>> import numpy as np, posvec
+    >>> from posvec.evaluation import documents
+    >>> vectors = posvec.WordVectors.from_table(["cat", "dog", "sea"], np.array([[2, 0], [1, 1], [0, 1]]))
+    >>> texts = documents.make_documents(vectors, ["cat dog cat", "sea unknown"])
+    >>> texts.counts.toarray().tolist(), texts.coverage
+    ([[2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0.8)
+    """
     sparse = require_extra("scipy.sparse", EXTRA)
     foreign = isinstance(model, WordVectors)
     tokenizer = get_tokenizer("word" if isinstance(model, WordVectors) else model.config.text.tokenizer)
@@ -92,6 +111,13 @@ def term_similarity(vectors: FloatArray, nonzero_limit: int = NONZERO_LIMIT) -> 
 
     Deviation: two terms keep their similarity only if each is among the ``nonzero_limit`` most similar terms of the
     other, so that no row has more than ``nonzero_limit`` nonzeros. The paper fills rows in the order of idf instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posvec.evaluation.documents import term_similarity
+    >>> term_similarity(np.array([[1, 0], [0.6, 0.8], [-1, 0]])).toarray().round(2).tolist()
+    [[1.0, 0.36, 0.0], [0.36, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     sparse = require_extra("scipy.sparse", EXTRA)
     terms = len(vectors)
@@ -121,6 +147,16 @@ def soft_cosine_neighbors(
 
     The best text comes first. Terms are weighted by tf-idf, with the idf of the training texts. Training texts with a
     similarity of 0 are left out.
+
+    Examples
+    --------
+    >>> import numpy as np, posvec
+    >>> from posvec.evaluation import documents
+    >>> vectors = posvec.WordVectors.from_table(["cat", "dog", "sea"], np.array([[2, 0], [1, 1], [0, 1]]))
+    >>> texts = documents.make_documents(vectors, ["cat", "sea", "dog cat"])
+    >>> similarities = documents.term_similarity(texts.vectors)
+    >>> documents.soft_cosine_neighbors(texts, similarities, np.array([0, 1]), np.array([2]), k=2)[0].tolist()
+    [0, 1]
     """
     train_counts = documents.counts[train]
     frequencies = np.bincount(train_counts.indices, minlength=len(documents.vectors))
@@ -148,6 +184,15 @@ def word_mover_neighbors(documents: Documents, train: IndexArray, test: IndexArr
     The nearest text comes first. Exact distances are computed in the order of a lower bound, the relaxed distance, in
     which each word of one text moves to its nearest word in the other. The search stops when the lower bound exceeds
     the k-th smallest exact distance so far.
+
+    Examples
+    --------
+    >>> import numpy as np, posvec
+    >>> from posvec.evaluation import documents
+    >>> vectors = posvec.WordVectors.from_table(["cat", "dog", "sea"], np.array([[2, 0], [1, 1], [0, 1]]))
+    >>> texts = documents.make_documents(vectors, ["sea", "cat", "dog cat"])
+    >>> documents.word_mover_neighbors(texts, np.array([0, 1]), np.array([2]), k=2)[0].tolist()
+    [1, 0]
     """
     solve = require_extra("ot", EXTRA).emd2
     known = np.flatnonzero(documents.known[train])  # the distance to a text without terms is undefined

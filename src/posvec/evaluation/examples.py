@@ -58,6 +58,14 @@ class Example:
         The probability of the masked word in each sentence by the features of the cluster alone.
     model_probabilities
         The probability of the masked word in each sentence by all features.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import examples
+    >>> example = examples.find(posvec.load("model"), topn=1).examples[0]
+    >>> [example.context_word in sentence.split() for sentence in example.sentences], 0 < example.change < 1
+    ([True, True], True)
     """
 
     cluster: str
@@ -84,6 +92,14 @@ class Examples(Result):
         The examples by cluster, those with the greatest change first.
     corpus
         The name of the corpus that the sentences come from; None if they are built from words.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import examples
+    >>> found = examples.find(posvec.load("model"), corpus="corpus.txt", topn=1, sentences=20)
+    >>> found.corpus, len(found.examples) == len(found.tables())
+    ('corpus.txt', True)
     """
 
     examples: tuple[Example, ...]

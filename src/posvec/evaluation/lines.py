@@ -18,6 +18,13 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
 
     ``parse`` raises a ValueError that describes what is wrong with a line. Unless ``skip_invalid`` is set, this
     function then raises a CorpusError with the name of the file and the number of the line.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.lines import fields, parse_lines
+    >>> lines, invalid = parse_lines("pairs.tsv", fields)
+    >>> lines[0], invalid
+    (['cat', 'dog', '9.0'], 0)
     """
     parsed: list[T] = []
     invalid = 0
@@ -39,17 +46,38 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
 
 
 def fields(line: str) -> list[str]:
-    """Split a line at tabs, or at spaces if it has no tabs."""
+    """Split a line at tabs, or at spaces if it has no tabs.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.lines import fields
+    >>> fields("New York\\tUSA"), fields("cat dog")
+    (['New York', 'USA'], ['cat', 'dog'])
+    """
     return [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
 
 
 def skipped_note(invalid: int) -> str:
-    """Return the part of a table's title that reports skipped lines; empty if none were skipped."""
+    """Return the part of a table's title that reports skipped lines; empty if none were skipped.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.lines import skipped_note
+    >>> skipped_note(2), skipped_note(0)
+    ('; 2 malformed lines skipped', '')
+    """
     return f"; {plural(invalid, 'malformed line')} skipped" if invalid else ""
 
 
 def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return one or several paths as a list; names of datasets become paths of their (downloaded) files."""
+    """Return one or several paths as a list; names of datasets become paths of their (downloaded) files.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.lines import as_paths
+    >>> [path.name for path in as_paths("pairs.tsv")], len(as_paths(["pairs.tsv", "questions.txt"]))
+    (['pairs.tsv'], 2)
+    """
     from posvec.datasets.library import named_path
 
     return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]

@@ -21,6 +21,14 @@ class Lookup:
 
     The first rows are the words of the vocabulary. Words outside it get further rows when they are first looked up, if
     ``oov`` is "subwords". With ``case_fold``, words that differ only in case are represented by the most frequent one.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.lookup import Lookup
+    >>> lookup = Lookup(posvec.load("model"), oov="subwords")
+    >>> lookup.row("Cat") == lookup.row("cat"), lookup.is_composed(lookup.row("cats"))
+    (True, True)
     """
 
     def __init__(
@@ -85,5 +93,14 @@ class Lookup:
 
 
 def word_vectors(model: Model | WordVectors) -> WordVectors:
-    """The word vectors of a model, or the vectors themselves."""
+    """The word vectors of a model, or the vectors themselves.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation.lookup import word_vectors
+    >>> model = posvec.load("model")
+    >>> word_vectors(model) is model.vectors, word_vectors(model.vectors) is model.vectors
+    (True, True)
+    """
     return model if isinstance(model, WordVectors) else model.vectors

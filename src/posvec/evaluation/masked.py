@@ -32,6 +32,14 @@ class MaskedWords(Result):
         For each sentence, the best words and the requested words in the order of their ranks.
     cluster
         The cluster of positional features that the scores are limited to; None if they use all features.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> result = masked.predict(posvec.load("model"), ["the [MASK] sees", "the cat [MASK]"], topn=2)
+    >>> result.sentences, [len(each) for each in result.predictions], result.cluster
+    (('the [MASK] sees', 'the cat [MASK]'), [2, 2], None)
     """
 
     sentences: tuple[str, ...]
@@ -79,6 +87,12 @@ class Contribution:
         Its position relative to the masked word.
     value
         Its contribution to the score.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.masked import Contribution
+    >>> Contribution("cat", position=-1, value=0.25)
+    Contribution(word='cat', position=-1, value=0.25)
     """
 
     word: str
@@ -104,6 +118,14 @@ class Explanation(Result):
         sigma(score).
     cluster
         The cluster of positional features that the score is limited to; None if it uses all features.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> explanation = masked.explain(posvec.load("model"), "the cat [MASK] the dog", "sees")
+    >>> explanation.masked_word, explanation.cluster, len(explanation.contributions)
+    ('sees', None, 4)
     """
 
     sentence: str

@@ -28,6 +28,12 @@ class MapPoint:
         Its coordinates.
     similarity
         The cosine with the word at the center of the neighbourhood.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.neighborhood import MapPoint
+    >>> MapPoint("dog", x=0.5, y=-0.25, similarity=0.75)
+    MapPoint(word='dog', x=0.5, y=-0.25, similarity=0.75)
     """
 
     word: str
@@ -48,6 +54,14 @@ class Neighborhood(Result):
         The points of the map: the word itself, then its neighbours, the nearest first.
     explained
         The fraction of the variance in the first two components.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import neighborhood
+    >>> found = neighborhood.find(posvec.load("model"), "cat", topn=2)
+    >>> found.word, found.places[1].similarity >= found.places[2].similarity
+    ('cat', True)
     """
 
     word: str

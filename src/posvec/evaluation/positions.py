@@ -17,6 +17,13 @@ class PositionImportance(Result):
     ----------
     models
         For each model, by name, the importance of each position.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.positions import PositionImportance
+    >>> result = PositionImportance({"model": {-1: 1.0, 1: 0.0}})
+    >>> result.positions
+    [-1, 1]
     """
 
     models: Mapping[str, Mapping[int, float]]

@@ -17,7 +17,14 @@ RelationKind = Literal["semantic", "syntactic"]
 
 
 class Question(NamedTuple):
-    """An analogy question: a is to b as c is to any of the answers."""
+    """An analogy question: a is to b as c is to any of the answers.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import Question
+    >>> Question("man", "king", "woman", ("queen",)).answers
+    ('queen',)
+    """
 
     a: str
     b: str
@@ -37,6 +44,13 @@ class QuestionSection:
         Whether the relation is semantic or syntactic; None if the test set does not say.
     questions
         The questions in the order of the file.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import read_questions
+    >>> (section,), _ = read_questions("questions.txt")
+    >>> section.name, section.kind, len(section.questions)
+    ('animals', None, 2)
     """
 
     name: str
@@ -45,7 +59,14 @@ class QuestionSection:
 
 
 class Pair(NamedTuple):
-    """Two words and the similarity score that people gave them."""
+    """Two words and the similarity score that people gave them.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import Pair
+    >>> Pair("cat", "dog", 9.0).score
+    9.0
+    """
 
     one: str
     other: str
@@ -146,7 +167,14 @@ def read_pairs(path: str | Path, skip_invalid: bool = False) -> tuple[list[Pair]
 
 
 def is_pair_file(path: str | Path) -> bool:
-    """Whether most lines of a file are pairs with scores rather than questions."""
+    """Whether most lines of a file are pairs with scores rather than questions.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.questions import is_pair_file
+    >>> is_pair_file("pairs.tsv"), is_pair_file("questions.txt")
+    (True, False)
+    """
     parsed, invalid = parse_lines(path, _pair, skip_invalid=True)
     return len(parsed) > invalid
 

@@ -50,7 +50,19 @@ class Table:
 
 
 class Result:
-    """The base class of results: a frozen dataclass that implements :meth:`tables`."""
+    """The base class of results: a frozen dataclass that implements :meth:`tables`.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.positions import PositionImportance
+    >>> result = PositionImportance({"model": {-1: 1.0, 1: 0.0}})
+    >>> result.to_dict()
+    {'models': {'model': {'-1': 1.0, '1': 0.0}}}
+    >>> print(result.to_csv())
+    position,model
+    -1,1.0
+    +1,0.0
+    """
 
     @abstractmethod
     def tables(self) -> list[Table]:
@@ -105,13 +117,31 @@ class Result:
 
 
 def check_extension(path: Path) -> None:
-    """Raise unless a result can be written to a file of this name."""
+    """Raise unless a result can be written to a file of this name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from posvec.evaluation.results import check_extension
+    >>> check_extension(Path("result.json"))
+    >>> check_extension(Path("result.xlsx"))
+    Traceback (most recent call last):
+    posvec.errors.ConfigError: result.xlsx has no known result format; use the file extension .json or .csv
+    """
     if path.suffix not in (".json", ".csv"):
         raise ConfigError(f"{path} has no known result format; use the file extension .json or .csv")
 
 
 def rich_table(table: Table) -> Any:
-    """Render a table for the terminal, with its title above it."""
+    """Render a table for the terminal, with its title above it.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.results import Table, rich_table
+    >>> rendered = rich_table(Table("", ("word", "score"), [("cat", 0.5), ("dog", 0.25)]))
+    >>> [column.justify for column in rendered.columns], rendered.row_count
+    (['left', 'right'], 2)
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -126,7 +156,16 @@ def rich_table(table: Table) -> Any:
 
 
 def html_table(table: Table) -> str:
-    """Render a table as HTML."""
+    """Render a table as HTML.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.results import Table, html_table
+    >>> print(html_table(Table("", ("word", "score"), [("cat", 0.5)])))
+    <table><thead><tr><th>word</th><th>score</th></tr></thead><tbody>
+    <tr><td>cat</td><td>0.500</td></tr>
+    </tbody></table>
+    """
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = "\n".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.formatted_rows()

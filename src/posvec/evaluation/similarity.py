@@ -44,6 +44,14 @@ class PairFile:
         The scores of all pairs; not written to files.
     cosines
         The cosines of all pairs, NaN if a pair is not covered; not written to files.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import similarity
+    >>> (file,) = similarity.evaluate(posvec.load("model"), "pairs.tsv").files
+    >>> file.pairs, file.covered, file.from_subwords, file.scores.tolist()
+    (4, 4, 0, [9.0, 1.5, 5.0, 8.5])
     """
 
     name: str
@@ -68,6 +76,14 @@ class SimilarityResult(Result):
         The correlations for each file.
     case_fold, oov
         The arguments of :func:`evaluate`.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import similarity
+    >>> result = similarity.evaluate(posvec.load("model"), "pairs.tsv", oov="skip")
+    >>> [file.name for file in result.files], result.oov
+    (['pairs'], 'skip')
     """
 
     files: tuple[PairFile, ...]
@@ -147,7 +163,15 @@ def spearman(one: DoubleArray, other: DoubleArray) -> float:
 
 
 def pearson(one: DoubleArray, other: DoubleArray) -> float:
-    """Return Pearson's correlation, or 0 if all values of one side are equal, where it is undefined."""
+    """Return Pearson's correlation, or 0 if all values of one side are equal, where it is undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posvec.evaluation.similarity import pearson
+    >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([6.0, 4.0, 2.0])), 6)
+    -1.0
+    """
     one, other = one - one.mean(), other - other.mean()
     # Not the root of the product, which can underflow to 0 although both factors are positive.
     norm = float(np.sqrt(one @ one) * np.sqrt(other @ other))
