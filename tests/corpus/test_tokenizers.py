@@ -1,6 +1,7 @@
 """The compiled tokenizer against Python's own re, str and bytes."""
 
 import re
+import subprocess
 import sys
 
 import pytest
@@ -97,3 +98,20 @@ def test_the_compiled_code_refuses_what_is_not_utf8() -> None:
         _kernel.WordCounter(tokenizer).add(b"ab\xff")
     with pytest.raises(ValueError, match="byte 2"):
         _kernel.WordIds(["a"]).encode(tokenizer, b"ab\xff")
+
+
+KEPT_ALIVE = """
+import ctypes
+from posvec.corpus import tokenizers
+
+tokenizers.get_tokenizer("word")
+keep = ctypes.pythonapi.Py_IncRef
+keep.argtypes, keep.restype = [ctypes.py_object], None
+keep(tokenizers.__dict__)  # as a library does whose threads or cycles outlive Python's clean-up
+keep(tokenizers.get_tokenizer)
+"""
+
+
+def test_no_compiled_object_is_left_at_exit() -> None:
+    ended = subprocess.run([sys.executable, "-c", KEPT_ALIVE], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""

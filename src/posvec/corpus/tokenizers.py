@@ -7,6 +7,7 @@ Unicode.
 
 from __future__ import annotations
 
+import atexit
 import re
 import sys
 import unicodedata
@@ -44,6 +45,11 @@ def get_tokenizer(name: str) -> Tokenizer:
     if name == "tokens":
         return Tokenizer(_bitset(characters.replace(TOKEN_SEPARATOR, "").replace("\n", "")), [])
     raise ValueError(f"there is no tokenizer {name!r}")
+
+
+# At exit, the cache must not be the last owner of compiled objects: they would be reported as leaked if another library
+# keeps Python from clearing this module.
+atexit.register(get_tokenizer.cache_clear)
 
 
 def tokenizer_version(name: str) -> str:
