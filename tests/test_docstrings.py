@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import random
 from collections.abc import Iterator
@@ -53,3 +54,43 @@ def test_an_example_prints_what_it_says(
     said: list[str] = []
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=said.append)
     assert result.failed == 0, "".join(said)
+
+
+PUBLIC_PACKAGES = [
+    "posvec",
+    "posvec.corpus",
+    "posvec.datasets",
+    "posvec.distributed",
+    "posvec.formats",
+    "posvec.interop",
+    "posvec.language_model",
+    "posvec.plots",
+    "posvec.reproduction",
+    "posvec.training",
+    "posvec.tuning",
+]
+
+
+def public_objects() -> Iterator[object]:
+    """The classes and functions that users of posvec call; a name may occur several times."""
+    for name in PUBLIC_PACKAGES:
+        package = importlib.import_module(name)
+        yield from (getattr(package, each) for each in package.__all__)
+    evaluation = importlib.import_module("posvec.evaluation")
+    for found in pkgutil.iter_modules(evaluation.__path__, "posvec.evaluation."):
+        if found.name != "posvec.evaluation.language_model":  # other names of what posvec.language_model defines
+            module = importlib.import_module(found.name)
+            yield from (
+                each
+                for name, each in vars(module).items()
+                if not name.startswith("_") and getattr(each, "__module__", None) == found.name
+            )
+
+
+def test_every_public_name_has_an_example() -> None:
+    named = {
+        f"{each.__module__}.{each.__qualname__}": each.__doc__ or ""
+        for each in public_objects()
+        if (inspect.isclass(each) or inspect.isfunction(each)) and each.__module__.startswith("posvec")
+    }
+    assert sorted(name for name, text in named.items() if ">>>" not in text) == []

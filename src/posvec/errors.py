@@ -16,26 +16,86 @@ class PosvecError(Exception):
 
 
 class ConfigError(PosvecError, ValueError):
-    """An invalid setting or combination of settings."""
+    """An invalid setting or combination of settings.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.make_config(windw=5)
+    ... except posvec.ConfigError as error:
+    ...     print(error)
+    there is no setting 'windw'...
+    """
 
 
 class CorpusError(PosvecError, ValueError):
-    """Text that is missing, unreadable, empty or of an unexpected kind."""
+    """Text that is missing, unreadable, empty or of an unexpected kind.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.train("missing.txt")
+    ... except posvec.CorpusError as error:
+    ...     print(error)
+    no such file or folder: missing.txt; ...
+    """
 
 
 class ModelError(PosvecError, ValueError):
-    """A model, vocabulary or checkpoint that is missing, damaged, of another program or too new, or cannot be saved."""
+    """A model, vocabulary or checkpoint that is missing, damaged, of another program or too new, or cannot be saved.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.load("nowhere")
+    ... except posvec.ModelError as error:
+    ...     print(error)
+    there is no model...
+    """
 
 
 class UnknownWordError(PosvecError, KeyError):
-    """A word without a vector; also a KeyError, like the lookup of a missing key in a dictionary."""
+    """A word without a vector; also a KeyError, like the lookup of a missing key in a dictionary.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.load("model").vectors["ζ"]
+    ... except posvec.UnknownWordError as error:
+    ...     print(error)
+    there is no vector for 'ζ': ...
+    """
 
     __str__ = Exception.__str__  # KeyError.__str__ would put the sentence in quotes
 
 
 class TrainingError(PosvecError, ArithmeticError):
-    """Training that cannot continue because values overflowed."""
+    """Training that cannot continue because values overflowed.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.train("corpus.txt", preset="small", dim=8, initial_lr=1e20, threads=1)
+    ... except posvec.TrainingError as error:
+    ...     print(error)
+    the parameters overflowed in epoch 1 after 0 words, and training stopped: lower initial_lr ...
+    """
 
 
 class DownloadError(PosvecError):
-    """Data that cannot be downloaded, or whose size or checksum is not the expected one."""
+    """Data that cannot be downloaded, or whose size or checksum is not the expected one.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> try:
+    ...     posvec.dataset_path("wikipedia:cs:20200101", offline=True)
+    ... except posvec.DownloadError as error:
+    ...     print(error)
+    wikipedia:cs:20200101 is not in the cache ...
+    """

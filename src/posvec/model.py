@@ -408,7 +408,34 @@ class Model:
     def from_pretrained(
         name: str | os.PathLike[str], *, revision: str | None = None, token: str | None = None
     ) -> Model:
-        """Open a folder, or download owner/name from the Hugging Face hub."""
+        """Open a folder, or download owner/name from the Hugging Face hub.
+
+        Parameters
+        ----------
+        name
+            A folder, or the name of a model on the hub, owner/name.
+        revision
+            A branch, tag or commit on the hub; by default the newest.
+        token
+            An access token, for private models.
+
+        Returns
+        -------
+        Model
+            The model, with its tables mapped read-only.
+
+        Raises
+        ------
+        ModelError
+            If there is no such model, or the hub cannot be reached.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> posvec.Model.from_pretrained("model").config.kind
+        'constrained'
+        >>> model = posvec.Model.from_pretrained("me/animals", revision="v1")  # doctest: +SKIP
+        """
         from posvec.storage.hub import fetch_pretrained
 
         path = name if Path(name).exists() else fetch_pretrained(str(name), revision=revision, token=token)
@@ -423,7 +450,15 @@ class Model:
         license: str | None = None,
         language: str | None = None,
     ) -> str:
-        """Upload the model with a card to the Hugging Face hub as owner/name; return the address of the commit."""
+        """Upload the model with a card to the Hugging Face hub as owner/name; return the address of the commit.
+
+        The parameters are those of :func:`posvec.storage.hub.push_to_hub`.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> posvec.load("model").push_to_hub("me/animals", license="mit")  # doctest: +SKIP
+        """
         from posvec.storage.hub import push_to_hub
 
         return push_to_hub(self, name, private=private, token=token, license=license, language=language)

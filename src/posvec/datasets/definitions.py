@@ -14,7 +14,15 @@ paragraph per line, extracted from gensim-data's articles in JSON lines ("sectio
 
 @dataclass(frozen=True)
 class Download:
-    """A file to download. The checksum names its algorithm: ``md5:...``, ``sha1:...`` or ``sha256:...``."""
+    """A file to download. The checksum names its algorithm: ``md5:...``, ``sha1:...`` or ``sha256:...``.
+
+    Examples
+    --------
+    >>> from posvec.datasets import Download
+    >>> download = Download("https://example.org/pairs.txt", size=1000)
+    >>> download.filename, download.limit
+    ('pairs.txt', 2000)
+    """
 
     url: str
     size: int | None = None
@@ -37,7 +45,16 @@ class Download:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset that can be downloaded."""
+    """A dataset that can be downloaded.
+
+    Examples
+    --------
+    >>> from posvec.datasets import Dataset, Download
+    >>> downloads = (Download("https://example.org/pairs.txt", size=1000),)
+    >>> dataset = Dataset("my-pairs", "similarity", "Pairs of animals.", downloads, "CC0", "None.")
+    >>> dataset.size
+    1000
+    """
 
     name: str
     kind: DatasetKind

@@ -53,6 +53,14 @@ def fetch_dataset(dataset: Dataset, *, overwrite: bool = False, display: FetchDi
     -------
     pathlib.Path
         The file or folder of the dataset.
+
+    Examples
+    --------
+    >>> from posvec.datasets import Dataset, Download, fetch_dataset
+    >>> downloads = (Download("https://example.org/pairs.txt"),)
+    >>> dataset = Dataset("my-pairs", "similarity", "Pairs of animals.", downloads, "CC0", "None.")
+    >>> fetch_dataset(dataset).name  # doctest: +SKIP
+    'pairs.txt'
     """
     display = display or SilentFetchDisplay()
     folder = DatasetFolder.of(dataset.name)

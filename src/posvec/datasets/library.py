@@ -58,6 +58,14 @@ def corpus_path(name: str, *, offline: bool = False, display: FetchDisplay | Non
     ------
     CorpusError
         If the dataset is not a corpus.
+
+    Examples
+    --------
+    >>> from posvec.datasets import corpus_path
+    >>> corpus_path("simlex-999")
+    Traceback (most recent call last):
+        ...
+    posvec.errors.CorpusError: simlex-999 is not a corpus ...
     """
     check_corpus(name)
     return dataset_path(name, offline=offline, display=display)
@@ -91,14 +99,38 @@ def is_fetchable(name: str) -> bool:
 
 
 def fetched_path(name: str) -> Path | None:
-    """Return the file or folder of a dataset in the cache, or None if it was not fetched."""
+    """Return the file or folder of a dataset in the cache, or None if it was not fetched.
+
+    Parameters
+    ----------
+    name
+        The name of the dataset; for a Wikipedia without a date, the newest dump in the cache is found.
+
+    Raises
+    ------
+    CorpusError
+        If there is no dataset of that name.
+
+    Examples
+    --------
+    >>> from posvec.datasets import fetched_path
+    >>> fetched_path("wikipedia:cs:20200101") is None
+    True
+    """
     _check_name(name)
     folders = DatasetFolder.of_dumps(name) if _is_undated_dump(name) else [DatasetFolder.of(name)]
     return next((path for folder in folders if (path := folder.data()) is not None), None)
 
 
 def fetched_names() -> list[str]:
-    """Return the names of all datasets in the cache."""
+    """Return the names of all datasets in the cache.
+
+    Examples
+    --------
+    >>> from posvec.datasets import fetched_names, fetched_path
+    >>> all(fetched_path(name) for name in fetched_names())
+    True
+    """
     names = [folder.recorded_name for folder in DatasetFolder.all() if folder.data() is not None]
     return [name for name in names if is_fetchable(name)]
 

@@ -42,6 +42,11 @@ def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", 
     -------
     Model
         The trained model; ``report.cluster`` describes the exchanges.
+
+    Examples
+    --------
+    >>> from posvec import distributed
+    >>> model = distributed.train("corpus.txt", workers=4, threads=8)  # doctest: +SKIP
     """
     from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.training import pipeline
@@ -55,7 +60,27 @@ def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", 
 def resume(
     path: str | os.PathLike[str], corpus: Source | None = None, *, cluster: str = "auto", **arguments: Any
 ) -> Model:
-    """Resume interrupted training on a cluster, like :func:`posvec.resume`; it may have begun elsewhere."""
+    """Resume interrupted training on a cluster, like :func:`posvec.resume`; it may have begun elsewhere.
+
+    Parameters
+    ----------
+    path, corpus
+        As in :func:`posvec.resume`.
+    cluster
+        The address of a cluster, as in :func:`train`.
+    **arguments
+        The other arguments of :func:`posvec.resume`, and the settings of :class:`Options`.
+
+    Returns
+    -------
+    Model
+        The trained model.
+
+    Examples
+    --------
+    >>> from posvec import distributed
+    >>> model = distributed.resume("model", workers=4, threads=8)  # doctest: +SKIP
+    """
     from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.training import pipeline
 
@@ -77,6 +102,27 @@ def search(
 
     Every node must be able to read the corpus, the test files, and the folder of the study or the database of its
     ``storage``.
+
+    Parameters
+    ----------
+    corpus, model, output
+        As in :func:`posvec.tuning.search`.
+    cluster
+        The address of a cluster, as in :func:`train`.
+    workers
+        The number of trials that run at the same time.
+    **arguments
+        The other arguments of :func:`posvec.tuning.search`; ``threads`` is the number of threads of each worker.
+
+    Returns
+    -------
+    SearchResult
+        All trials of the search.
+
+    Examples
+    --------
+    >>> from posvec import distributed
+    >>> result = distributed.search("corpus.txt", output="study", workers=4, trials=20)  # doctest: +SKIP
     """
     from posvec.distributed.cluster import ClusterBackend, connected
     from posvec.distributed.searching import run_together

@@ -13,7 +13,14 @@ _MIN_UPDATES = 64  # with fewer, most of the model would be exchanged all the ti
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of training on a cluster; the defaults were chosen by measurement (benchmarks/JOURNAL.md)."""
+    """The settings of training on a cluster; the defaults were chosen by measurement (benchmarks/JOURNAL.md).
+
+    Examples
+    --------
+    >>> from posvec.distributed import Options
+    >>> Options(workers=3).round_words
+    75000.0
+    """
 
     workers: int = setting(
         2, "processes that train, each on a replica of the model, with --threads threads each", 1, 10_000

@@ -19,7 +19,15 @@ ModelOrVectors = Model | WordVectors
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its functions, its file extension, and what it can store."""
+    """A file format: its functions, its file extension, and what it can store.
+
+    Examples
+    --------
+    >>> from posvec.formats import FORMATS
+    >>> npz = FORMATS["npz"]
+    >>> npz.extension, npz.stores_counts, npz.stores_positions
+    ('.npz', True, False)
+    """
 
     load: Callable[[Path], ModelOrVectors]
     write: Callable[..., list[str]]

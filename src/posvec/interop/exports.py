@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportTarget:
-    """A library that models are exported to, and the function that writes its folder."""
+    """A library that models are exported to, and the function that writes its folder.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop import TARGETS
+    >>> TARGETS["spacy"].omissions(posvec.load("model"))
+    ['the vectors of n-grams', 'positional vectors', 'output vectors']
+    >>> TARGETS["hub"].omissions(posvec.load("model"))
+    []
+    """
 
     module: str
     function: str

@@ -63,6 +63,12 @@ def save_static_embedding(
         ``word`` or ``whitespace``, as in training.
     overwrite
         Whether to replace a folder that was saved before.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.sentence_transformers import save_static_embedding
+    >>> save_static_embedding(posvec.load("model").vectors, "embedding")  # doctest: +SKIP
     """
     converted = make_tokenizer(list(vectors.index_to_key), tokenizer)
     embeddings = np.zeros((len(vectors) + 1, vectors.vector_size), np.float32)
@@ -79,7 +85,26 @@ def save_static_embedding(
 
 
 def make_tokenizer(words: list[str], tokenizer: str = "word") -> Any:
-    """Make an equivalent tokenizer of the library tokenizers; out-of-vocabulary words get the last index."""
+    """Make an equivalent tokenizer of the library tokenizers; out-of-vocabulary words get the last index.
+
+    Parameters
+    ----------
+    words
+        The vocabulary; word i gets index i.
+    tokenizer
+        ``word`` or ``whitespace``, as in training.
+
+    Returns
+    -------
+    tokenizers.Tokenizer
+        The tokenizer.
+
+    Examples
+    --------
+    >>> from posvec.interop.sentence_transformers import make_tokenizer
+    >>> make_tokenizer(["the", "cat"]).encode("The cat sees").ids  # doctest: +SKIP
+    [0, 1, 2]
+    """
     library = require_extra("tokenizers", "sentence-transformers")
     unknown = "[UNK]"
     known = {word: i for i, word in enumerate(words)}

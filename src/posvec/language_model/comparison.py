@@ -43,6 +43,19 @@ class PerplexityComparison(Result):
     ----------
     runs
         The reports of all runs.
+
+    Examples
+    --------
+    >>> from posvec.language_model import LanguageModelConfig, LanguageModelReport, PerplexityComparison
+    >>> from posvec.language_model.lookup import Coverage
+    >>> from posvec.language_model.report import Epoch
+    >>> report = LanguageModelReport(
+    ...     "animals", "model", "texts", "en", None, 12, (900, 50, 50), "", Coverage(12, 0, 0), LanguageModelConfig(),
+    ...     (Epoch(loss=1.5, validation_loss=2.0, lr=20.0, seconds=1.0),), test_loss=0.0,
+    ... )
+    >>> result = PerplexityComparison((report, report.replace(name="other")))
+    >>> list(result.groups())
+    ['animals', 'other']
     """
 
     runs: tuple[LanguageModelReport, ...]

@@ -69,6 +69,18 @@ class LanguageModelReport(Result):
         The losses of each epoch.
     test_loss
         The loss on the test text with the weights of the best epoch; None until training is complete.
+
+    Examples
+    --------
+    >>> from posvec.language_model import LanguageModelConfig, LanguageModelReport
+    >>> from posvec.language_model.lookup import Coverage
+    >>> from posvec.language_model.report import Epoch
+    >>> report = LanguageModelReport(
+    ...     "animals", "model", "texts", "en", None, 12, (900, 50, 50), "", Coverage(12, 0, 0), LanguageModelConfig(),
+    ...     (Epoch(loss=1.5, validation_loss=2.0, lr=20.0, seconds=1.0),), test_loss=0.0,
+    ... )
+    >>> report.best_epoch, report.test_perplexity
+    (1, 1.0)
     """
 
     name: str

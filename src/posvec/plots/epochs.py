@@ -48,6 +48,12 @@ def perplexities(result: PerplexityComparison) -> Figure:
     result
         The comparison that :func:`posvec.language_model.compare` returns. Each name gets a line, the mean of its
         runs, and a band from the lowest to the highest of them.
+
+    Examples
+    --------
+    >>> from posvec import language_model, plots
+    >>> result = language_model.compare(["run", "other-run"])  # doctest: +SKIP
+    >>> figure = plots.perplexities(result)  # doctest: +SKIP
     """
     figure, axes = new_axes(2.4)
     curves = result.validation()

@@ -96,6 +96,14 @@ def setting_importance(result: SearchResult) -> Figure:
     ----------
     result
         The result of a search with at least 10 completed trials and two settings; fewer have no importance.
+
+    Examples
+    --------
+    >>> from posvec import Config, plots, tuning
+    >>> space, importance = ("window=1..5", "dim=100..300"), {"window": 0.9, "dim": 0.1}
+    >>> result = tuning.SearchResult("corpus.txt", {"accuracy": "maximize"}, space, (), importance, (), Config())
+    >>> plots.setting_importance(result).axes[0].get_xlabel()
+    'importance (PED-ANOVA)'
     """
     names = list(result.importance)
     figure, axes = new_axes(0.55 + 0.2 * len(names))
@@ -168,6 +176,16 @@ def front(result: SearchResult) -> Figure:
     ----------
     result
         The result of a search with several objectives.
+
+    Examples
+    --------
+    >>> from posvec import plots, tuning
+    >>> result = tuning.search(
+    ...     "corpus.txt", output="front-study", space=["window=1..3"], objectives=["validation_loss", "seconds"],
+    ...     trials=2, preset="small", dim=4, epochs=1, threads=1,
+    ... )
+    >>> plots.front(result).axes[0].get_xlabel()
+    'training time (s)'
     """
     one, other = list(result.objectives)[:2]
     figure, axes = new_axes(2.4)

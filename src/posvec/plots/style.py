@@ -123,7 +123,17 @@ def save(figure: Figure, path: str | Path) -> None:
 
 
 def check_format(path: Path) -> None:
-    """Raise a ConfigError unless the file extension is .png, .svg or .pdf."""
+    """Raise a ConfigError unless the file extension is .png, .svg or .pdf.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from posvec import plots
+    >>> plots.check_format(Path("figure.gif"))
+    Traceback (most recent call last):
+        ...
+    posvec.errors.ConfigError: figure.gif has no known figure format; ...
+    """
     if path.suffix not in FORMATS:
         raise ConfigError(f"{path} has no known figure format; use the file extension .png, .svg or .pdf")
 

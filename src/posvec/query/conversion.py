@@ -102,7 +102,15 @@ def to_spacy(vectors: WordVectors, lang: str = "en") -> Any:
 
 
 def to_spacy_vocab(vectors: WordVectors, lang: str = "en") -> Any:
-    """Make a ``spacy.vocab.Vocab`` with a copy of the vectors; see :func:`to_spacy` for the parameters."""
+    """Make a ``spacy.vocab.Vocab`` with a copy of the vectors; see :func:`to_spacy` for the parameters.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.interop.spacy import to_spacy_vocab
+    >>> to_spacy_vocab(posvec.load("model").vectors)["cat"].has_vector  # doctest: +SKIP
+    True
+    """
     return to_spacy(vectors, lang).vocab
 
 

@@ -127,6 +127,11 @@ def push_to_hub(
     ------
     ModelError
         If the hub cannot be reached or does not permit it.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> push_to_hub(posvec.load("model"), "me/animals", license="mit")  # doctest: +SKIP
     """
     hub = require_extra("huggingface_hub", "hub")
     with tempfile.TemporaryDirectory() as folder, _hub_errors(name):
@@ -143,7 +148,29 @@ def push_to_hub(
 
 
 def model_card(model: Model, name: str, license: str | None = None, language: str | None = None) -> str:
-    """Return the model card: what the model is, how it was trained, how to load it."""
+    """Return the model card: what the model is, how it was trained, how to load it.
+
+    Parameters
+    ----------
+    model
+        The model.
+    name
+        The name of the model on the hub, owner/name.
+    license, language
+        The hub's short names, for example mit and en.
+
+    Raises
+    ------
+    ConfigError
+        If ``license`` or ``language`` is not a short name.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> card = model_card(posvec.load("model"), "me/animals", license="mit", language="en")
+    >>> card.splitlines()[2:4]
+    ['license: mit', 'language: en']
+    """
     for what, value in (("license", license), ("language", language)):
         if value is not None and not re.fullmatch(r"[\w.+-]+", value):
             raise ConfigError(

@@ -37,7 +37,20 @@ class Callback(Protocol):
 
 
 class StopTraining(Exception):
-    """Raised by a callback to end training; the model keeps what it has learnt."""
+    """Raised by a callback to end training; the model keeps what it has learnt.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> class FirstEpoch:
+    ...     def on_chunk(self, progress):
+    ...         pass
+    ...     def on_epoch(self, progress):
+    ...         raise posvec.StopTraining
+    >>> model = posvec.train("corpus.txt", preset="small", dim=8, epochs=2, threads=1, callbacks=[FirstEpoch()])
+    >>> model.report.stopped_early
+    True
+    """
 
 
 class CallbackList:

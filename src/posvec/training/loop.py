@@ -58,6 +58,18 @@ def train(
     -------
     TrainingReport
         What was trained, how long it took and the loss.
+
+    Examples
+    --------
+    >>> from posvec import Model, Vocabulary, make_config
+    >>> from posvec.corpus import open_corpus
+    >>> from posvec.corpus.encoding import encode
+    >>> from posvec.training import train
+    >>> corpus = open_corpus("corpus.txt")
+    >>> vocabulary = Vocabulary.count(corpus)
+    >>> model = Model.create(make_config(preset="small", dim=8, epochs=1, threads=1), vocabulary)
+    >>> train(model, encode(corpus, vocabulary)).lines
+    2000
     """
     return _TrainingRun(model, corpus, callbacks, checkpoint, executor or ThreadExecutor(model, corpus)).run()
 

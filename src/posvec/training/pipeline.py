@@ -162,6 +162,14 @@ def resume(
     ------
     ModelError
         If there is nothing to resume, or if the corpus has changed.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> posvec.resume("model")
+    Traceback (most recent call last):
+        ...
+    posvec.errors.ModelError: training of model is complete; ...
     """
     load_folder(path)  # refuse a folder that holds no model before locked_folder it
     with locked_folder(path):

@@ -20,7 +20,15 @@ _ROWS_SHOWN = 10
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration that was tried."""
+    """One configuration that was tried.
+
+    Examples
+    --------
+    >>> from posvec.tuning import Trial
+    >>> trial = Trial(0, "complete", {"window": 3}, {"validation_loss": 0.5}, seconds=1.5)
+    >>> trial.settings["window"], trial.values["validation_loss"]
+    (3, 0.5)
+    """
 
     number: int
     state: str
@@ -35,7 +43,18 @@ class Trial:
 
 @dataclass(frozen=True)
 class SearchResult(Result):
-    """All trials of a search, and which of them are best."""
+    """All trials of a search, and which of them are best.
+
+    Examples
+    --------
+    >>> from posvec import tuning
+    >>> result = tuning.search(
+    ...     "corpus.txt", output="result-study", space=["window=1..3"], objectives=["validation_loss"], trials=2,
+    ...     preset="small", dim=4, epochs=1, threads=1,
+    ... )
+    >>> len(result.ranked()), result.best_config.model.window in (1, 2, 3)
+    (2, True)
+    """
 
     corpus: str
     objectives: dict[str, str]
