@@ -78,8 +78,8 @@ def test_an_invalid_objective_is_refused(objective, searched, message):
 
 def test_a_search_finds_the_best_value_and_counts_the_corpus_once(corpus, small, tmp_path, monkeypatch):
     counted = []
-    count = vocabulary._count
-    monkeypatch.setattr(vocabulary, "_count", lambda *args: counted.append(1) or count(*args))
+    count = vocabulary.count_words
+    monkeypatch.setattr(vocabulary, "count_words", lambda *args: counted.append(1) or count(*args))
     monkeypatch.setenv("POSVEC_CACHE", str(tmp_path / "cache"))
     result = search(
         corpus, output=tmp_path / "study", space=["window=1..12"], objectives=[near_window_6], trials=15, prune=False,

@@ -11,3 +11,7 @@ if TYPE_CHECKING:
     from posvec.corpus.sources import Corpus, open_corpus
 
 __getattr__ = lazy_names(__name__, _PUBLIC)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -52,3 +52,7 @@ if TYPE_CHECKING:
 
 
 __getattr__ = lazy_names(__name__, _PUBLIC)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

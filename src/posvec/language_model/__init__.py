@@ -44,3 +44,7 @@ if TYPE_CHECKING:
     from posvec.language_model.running import load, resume, train
 
 __getattr__ = lazy_names(__name__, _PUBLIC)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,3 +26,7 @@ if TYPE_CHECKING:
     from posvec.training.loop import train
 
 __getattr__ = lazy_names(__name__, _PUBLIC)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
