@@ -225,7 +225,7 @@ class Model:
         """Return the context words of the [MASK], or of the word at an index, each with its relative position."""
         words = self.split(sentence)
         words = words if position is None else mask_word(words, position)
-        return context_of_mask(words, self.config.model.window, self.has_vector, self._skips_unknown)
+        return context_of_mask(self.counted_words(words), self.config.model.window, self.has_vector)
 
     def weighted(self, word: str, position: int) -> NDArray[np.float64]:
         """Return u_w * [d_p, 1, ..., 1], the contribution of a context word at a position to N u_C."""
@@ -349,17 +349,13 @@ class Model:
 
     def counted_words(self, words: Sequence[str]) -> list[str]:
         """Return the words that count as positions: as in training, all words or those that have a vector."""
-        if not self._skips_unknown:
+        if self.config.training.positions != "kept":
             return list(words)
         return [word for word in words if word in (MASK, PAD_WORD) or self.has_vector(word)]
 
     def has_vector(self, word: str) -> bool:
         """Return whether a word of a sentence has a vector; [MASK] and [PAD] have none."""
         return word not in (MASK, PAD_WORD) and self.vectors.has_vector(word)
-
-    @property
-    def _skips_unknown(self) -> bool:
-        return self.config.training.positions == "kept"
 
     # ---- storage ----------------------------------------------------------------------------------------------
 

@@ -38,19 +38,12 @@ def mask_word(words: Sequence[str], index: int) -> list[str]:
     return [*words[:index], MASK, *words[index + 1 :]]
 
 
-def context_of_mask(
-    words: Sequence[str], window: int, has_vector: Callable[[str], bool], skip_unknown: bool
-) -> list[tuple[str, int]]:
-    """Return the context words of the one [MASK], each with its position relative to the mask.
-
-    With ``skip_unknown``, words without a vector do not count as positions.
-    """
+def context_of_mask(words: Sequence[str], window: int, has_vector: Callable[[str], bool]) -> list[tuple[str, int]]:
+    """Return the context words of the one [MASK], each with its position relative to the mask."""
     if words.count(MASK) != 1:
         raise PosvecError(
             f"a sentence needs exactly one {MASK} where the word is to be predicted, not {words.count(MASK)}"
         )
-    if skip_unknown:
-        words = [word for word in words if word in (MASK, PAD_WORD) or has_vector(word)]
     mask = words.index(MASK)
     context = [
         (word, index - mask) for index, word in enumerate(words) if 0 < abs(index - mask) <= window and has_vector(word)
