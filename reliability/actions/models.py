@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actions.action import SETTINGS, Action, Fault, contents, digest, fingerprint, flags, old_or_new, posvec
-from posvec.corpus.cache import read_meta
+from posvec.corpus.cache import read_entry
 from posvec.formats import convert
 from posvec.model import Model
 from posvec.presets import make_config
@@ -67,7 +67,7 @@ class Prepare(Action):
 
     def state(self) -> str:
         entries = [path for path in (self.folder / "cache").glob("*/*") if not TEMPORARY.fullmatch(path.name)]
-        if damaged := [path for path in entries if read_meta(path) is None]:
+        if damaged := [path for path in entries if read_entry(path) is None]:
             raise Fault(f"{damaged} is in the cache and incomplete")
         return ("absent", "partial", "new")[len(entries)]
 

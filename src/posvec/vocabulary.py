@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.config import Config, VocabularyConfig
-from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_meta
+from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_entry
 from posvec.corpus.counting import count_words, no_words_error
 from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import tokenizer_version
@@ -94,7 +94,7 @@ class Vocabulary:
         )
         path = (cache or cache_folder()) / "vocabularies" / key
         with suppress(ModelError):
-            if read_meta(path) is not None:
+            if read_entry(path) is not None:
                 vocabulary = Vocabulary.load(path / "vocabulary.txt")
                 vocabulary.config = config
                 if progress:

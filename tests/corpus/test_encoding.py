@@ -1,11 +1,14 @@
 """Encoding lines to ids, and the cache of encoded corpora."""
 
 import json
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 
 from posvec.config import VocabularyConfig
 from posvec.corpus import encoding
-from posvec.corpus.cache import new_entry
+from posvec.corpus.cache import new_entry, publish, read_entry
 from posvec.corpus.encoding import EncodedCorpus, cache_entries, clear_cache, encode
 from posvec.corpus.sources import open_corpus
 from posvec.errors import CorpusError
@@ -94,27 +97,85 @@ def test_a_second_encoding_comes_from_the_cache(tmp_path: Path, cache: Path) -> 
     vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
     encode(open_corpus(path), vocabulary)
     ids = next(cache.glob("encoded/*/ids.u32"))
-    ids.write_bytes(np.array([1, 1], np.uint32).tobytes())
-    assert as_lists(encode(open_corpus(path), vocabulary)) == [[1, 1]]
+    written = ids.stat()
+    assert as_lists(encode(open_corpus(path), vocabulary)) == [[0, 1]]
+    assert os.path.samestat(written, ids.stat())
     other = Vocabulary.from_counts({"b": 9, "a": 8})
     assert as_lists(encode(open_corpus(path), other)) == [[1, 0]]
 
 
-@pytest.mark.parametrize("damage", ["short", "missing", "meta"])
+def flipped(path: Path, offset: int = 5) -> None:
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 0x10
+    path.write_bytes(content)
+
+
+def without_checksums(path: Path) -> None:
+    """Make the description one of posvec 0.1.0."""
+    meta = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in meta.items() if not key.startswith("checksum")}))
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a shorter file": lambda entry: (entry / "ids.u32").write_bytes(b"1234"),
+    "a missing file": lambda entry: (entry / "lines.u64").unlink(),
+    "zeros": lambda entry: (entry / "ids.u32").write_bytes(bytes(12)),
+    "a flipped id": lambda entry: flipped(entry / "ids.u32"),
+    "a flipped offset": lambda entry: flipped(entry / "lines.u64", 13),
+    "half a description": lambda entry: (entry / "meta.json").write_text("{"),
+    "a flipped description": lambda entry: flipped(entry / "meta.json", -30),
+    "a description that is a list": lambda entry: (entry / "meta.json").write_text("[" * 10_000),
+    "no checksums": lambda entry: without_checksums(entry / "meta.json"),
+    "no description": lambda entry: (entry / "meta.json").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_cache_entry_is_replaced(tmp_path: Path, cache: Path, damage: str) -> None:
     corpus = open_corpus(iter(["a b", "b"]))
     vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
     encode(corpus, vocabulary)
-    folder = next(cache.glob("encoded/*"))
-    if damage == "short":
-        (folder / "ids.u32").write_bytes(b"1234")
-    elif damage == "missing":
-        (folder / "lines.u64").unlink()
-    else:
-        (folder / "meta.json").write_text("{")
+    entry = next(cache.glob("encoded/*"))
+    DAMAGE[damage](entry)
+    for _ in range(2):
+        assert as_lists(encode(corpus, vocabulary)) == [[0, 1], [1]]
+        assert sorted(path.name for path in cache.glob("encoded/*")) == [entry.name]
+        assert read_entry(entry) is not None
+    assert json.loads((entry / "meta.json").read_text())["tokens"] == 3
+
+
+@pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [0, 2, 2, 3], [1, 2, 3], [0, 2], [0, 2**40, 3]])
+def test_offsets_that_no_encoding_writes_are_refused(tmp_path: Path, cache: Path, offsets: list[int]) -> None:
+    corpus = open_corpus(iter(["a b", "b"]))
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
+    encode(corpus, vocabulary)
+    entry = next(cache.glob("encoded/*"))
+    meta = {"tokens": 3, "lines": len(offsets) - 1, "in_vocabulary": 3}
+    shutil.rmtree(entry)
+    with new_entry(entry) as temporary:
+        (temporary / "ids.u32").write_bytes(np.array([0, 1, 1], np.uint32).tobytes())
+        (temporary / "lines.u64").write_bytes(np.array(offsets, np.uint64).tobytes())
+        publish(temporary, entry, meta)
+    assert read_entry(entry) is not None
     assert as_lists(encode(corpus, vocabulary)) == [[0, 1], [1]]
-    assert sorted(path.name for path in cache.glob("encoded/*")) == [folder.name]
-    assert json.loads((folder / "meta.json").read_text())["tokens"] == 3
+
+
+def test_a_vocabulary_with_another_count_is_counted_again(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "text").write_text("a b a\n" * 10)
+    assert Vocabulary.count(open_corpus(tmp_path / "text"), ALL).counts.tolist() == [20, 10]
+    saved = next(cache.glob("vocabularies/*/vocabulary.txt"))
+    saved.write_bytes(saved.read_bytes().replace(b"a\t20", b"a\t30"))
+    assert Vocabulary.count(open_corpus(tmp_path / "text"), ALL).counts.tolist() == [20, 10]
+    assert b"a\t20" in saved.read_bytes()
+
+
+def test_a_damaged_entry_is_listed_with_its_size(tmp_path: Path, cache: Path) -> None:
+    encode(open_corpus(iter(["a b"])), Vocabulary.from_counts({"a": 9, "b": 8}))
+    entry = next(cache.glob("encoded/*"))
+    (entry / "meta.json").write_text("{")
+    (listed,) = cache_entries()
+    assert listed.name.startswith(f"{entry.name} (damaged")
+    assert listed.bytes == 8 + 16 + 1
 
 
 def test_concurrent_encodings_share_a_valid_cache(tmp_path: Path, cache: Path) -> None:
@@ -124,6 +185,20 @@ def test_concurrent_encodings_share_a_valid_cache(tmp_path: Path, cache: Path) -
         results = list(pool.map(lambda _: encode(open_corpus(tmp_path / "text"), vocabulary, 2), range(16)))
     assert all(as_lists(result) == [[0, 1], [1]] * 1000 for result in results)
     assert len(list(cache.glob("encoded/*"))) == 1
+
+
+def test_concurrent_encodings_replace_a_damaged_entry(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "text").write_text("a b\nb\n" * 1000)
+    vocabulary = Vocabulary.from_counts({"a": 9, "b": 8})
+    encode(open_corpus(tmp_path / "text"), vocabulary)
+    entry = next(cache.glob("encoded/*"))
+    for _ in range(5):
+        (entry / "ids.u32").write_bytes(bytes(12_000))
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda _: encode(open_corpus(tmp_path / "text"), vocabulary, 2), range(16)))
+        assert all(as_lists(result) == [[0, 1], [1]] * 1000 for result in results)
+        assert read_entry(entry) is not None
+        assert list(cache.glob("encoded/*")) == [entry]
 
 
 def test_entries_are_listed_and_cleared_while_they_are_in_use(tmp_path: Path, cache: Path) -> None:

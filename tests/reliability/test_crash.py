@@ -23,7 +23,7 @@ import pytest
 
 import posvec
 from conftest import Ended
-from posvec.corpus.cache import new_entry, publish, read_meta
+from posvec.corpus.cache import new_entry, publish, read_entry
 from posvec.system.atomic import TEMPORARY, move_folder, replacing, replacing_folder, temporary_folder
 from posvec.training import loop as training
 from posvec.training.display import describe
@@ -105,7 +105,7 @@ def test_a_folder_is_replaced_where_names_cannot_be_swapped(tmp_path: Path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_cache_entry_is_complete_or_absent_wherever_its_writer_is_killed(tmp_path: Path) -> None:
+def test_a_cache_entry_is_complete_absent_or_detected_wherever_its_writer_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "cache" / "encoded" / "entry"
 
     def write() -> None:
@@ -118,7 +118,16 @@ def test_a_cache_entry_is_complete_or_absent_wherever_its_writer_is_killed(tmp_p
         assert not path.exists()
         kills += 1
     assert kills >= 5
-    assert read_meta(path) is not None
+    assert read_entry(path) is not None
+    assert left(path.parent) == []
+
+    (path / "ids").write_bytes(bytes(999) + b"1")
+    kills = 0
+    for _ in killed_everywhere(write, tmp_path / "log"):
+        assert (path / "ids").read_bytes() in (bytes(1000), bytes(999) + b"1")
+        kills += 1
+    assert kills >= 5
+    assert read_entry(path) is not None
     assert left(path.parent) == []
 
 

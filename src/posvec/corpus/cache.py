@@ -1,7 +1,9 @@
 """The cache of vocabularies and encoded corpora.
 
-An entry is a folder that is either complete or absent: it is written under a temporary name and renamed. Several
-processes may read, write and clear the cache at once: memory-mapped files stay readable after they are removed.
+An entry is a folder that is either complete or absent: it is written under a temporary name and renamed. Its
+description has checksums of its files and of itself, which are compared whenever it is opened, so that a damaged entry
+is made again. Several processes may read, write and clear the cache at once: memory-mapped files stay readable after
+they are removed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from posvec.errors import CorpusError
-from posvec.system.atomic import TEMPORARY, remove_abandoned, temporary_folder
+from posvec.system.atomic import TEMPORARY, move_folder, remove_abandoned, temporary_folder
+from posvec.system.checksums import file_checksum
 
 _META = "meta.json"
 _KINDS = ("vocabularies", "encoded")
@@ -53,7 +56,7 @@ def cache_folder() -> Path:
 
 
 def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
-    """List the entries of the cache, oldest first.
+    """List the entries of the cache, oldest first; one that will be made again when it is needed has no name.
 
     Parameters
     ----------
@@ -67,10 +70,9 @@ def cache_entries(cache: Path | None = None) -> list[CacheEntry]:
     """
     found = []
     for path in _folders(cache or cache_folder()):
-        meta = read_meta(path)
-        if not TEMPORARY.fullmatch(path.name) and meta is not None:
-            name = str(meta.get("name", path.name))
-            found.append(CacheEntry(name, path, _size(path), float(meta.get("created", 0.0))))
+        if not TEMPORARY.fullmatch(path.name):
+            meta = read_meta(path) or {"name": f"{path.name} (damaged or of an older posvec)", "created": 0.0}
+            found.append(CacheEntry(meta["name"], path, _size(path), meta["created"]))
     return sorted(found, key=lambda entry: (entry.created, entry.path))
 
 
@@ -121,13 +123,44 @@ def digest_of(*parts: object) -> str:
 
 
 def read_meta(path: Path) -> dict[str, Any] | None:
-    """Return the description of an entry, or None if the entry is missing or its files do not have the listed sizes."""
+    """Return the description of an entry, or None if the entry is missing or its files do not have the listed sizes.
+
+    The content of the files is not read; :func:`read_entry` compares it too.
+    """
     try:
         meta = json.loads((path / _META).read_text("utf-8"))
-        if all((path / name).stat().st_size == size for name, size in meta["sizes"].items()):
+        checksum = meta.pop("checksum")
+        complete = checksum == _meta_checksum(meta) and meta["sizes"].keys() == meta["checksums"].keys()
+        if complete and all((path / name).stat().st_size == size for name, size in meta["sizes"].items()):
             return dict(meta)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
+    return None
+
+
+def read_entry(path: Path, threads: int = 1, progress: Callable[[float], None] | None = None) -> dict[str, Any] | None:
+    """Return the description of an entry, or None if the entry is missing or damaged.
+
+    All of its files are read and their checksums are compared: an entry with other content would change what is
+    trained without any sign.
+
+    Parameters
+    ----------
+    path
+        The folder of the entry.
+    threads
+        How many threads to use; 0 is one per core.
+    progress
+        Called with the fraction of each file that was compared.
+    """
+    meta = read_meta(path)
+    try:
+        if meta is not None and all(
+            file_checksum(path / name, threads, progress) == checksum for name, checksum in meta["checksums"].items()
+        ):
+            return meta
+    except OSError:
+        pass  # another process cleared the cache just now
     return None
 
 
@@ -138,21 +171,45 @@ def new_entry(path: Path) -> Iterator[Path]:
         yield temporary
 
 
-def publish(temporary: Path, path: Path, meta: Mapping[str, Any]) -> None:
-    """Rename a filled temporary folder to the entry; if another process was first, its identical entry stays."""
+def publish(temporary: Path, path: Path, meta: Mapping[str, Any], checksums: Mapping[str, str] | None = None) -> None:
+    """Rename a filled temporary folder to the entry; if another process was first, its identical entry stays.
+
+    Parameters
+    ----------
+    temporary
+        The folder that :func:`new_entry` made.
+    path
+        The folder of the entry.
+    meta
+        The description of the entry.
+    checksums
+        The checksums of files that were computed while they were written; the other files are read.
+    """
     sizes = {file.name: file.stat().st_size for file in temporary.iterdir()}
-    description = {**meta, "created": time.time(), "sizes": sizes}
-    (temporary / _META).write_text(json.dumps(description), "utf-8")
+    known = checksums or {}
+    description = {
+        **meta,
+        "created": time.time(),
+        "sizes": sizes,
+        "checksums": {name: known.get(name) or file_checksum(temporary / name) for name in sizes},
+    }
+    text = json.dumps({**description, "checksum": _meta_checksum(description)})
+    (temporary / _META).write_text(text, "utf-8")
     for _ in range(3):
         try:
-            temporary.rename(path)
+            if not path.exists():
+                temporary.rename(path)
+            elif read_entry(path) is None:
+                move_folder(temporary, path)
             return
         except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            # Another process created, replaced or removed the entry just now.
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
                 raise
-        if read_meta(path) is not None:
-            return
-        shutil.rmtree(path, ignore_errors=True)  # a damaged entry
+
+
+def _meta_checksum(meta: Mapping[str, Any]) -> str:
+    return digest_of(json.dumps(meta, sort_keys=True))
 
 
 @contextmanager

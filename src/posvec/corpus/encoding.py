@@ -20,11 +20,12 @@ from posvec.corpus.cache import (
     digest_of,
     new_entry,
     publish,
-    read_meta,
+    read_entry,
 )
 from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import get_tokenizer, tokenizer_version
 from posvec.errors import CorpusError
+from posvec.system.checksums import ChecksumWriter
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
@@ -199,34 +200,35 @@ def encode(
     """
     digest = encoded_digest(corpus, vocabulary)
     path = (cache or cache_folder()) / "encoded" / digest
-    meta = read_meta(path)
+    meta = read_entry(path, threads, progress)
     if meta is not None:
         try:
             encoded = _open(path, meta, digest)
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # another process cleared the cache just now, or the files are damaged: encode again
+            pass  # another process cleared the cache just now, or the files do not fit together: encode again
         else:
             if progress:
                 progress(1.0)
             return encoded
     with new_entry(path) as temporary:
-        meta = _write(temporary, corpus, vocabulary, threads, progress)
+        meta, checksums = _write(temporary, corpus, vocabulary, threads, progress)
         # Mapped before it is published: from then on other processes may remove the files, which mappings survive.
         encoded = _open(temporary, meta, digest)
-        publish(temporary, path, {"name": corpus.name, **meta})
+        publish(temporary, path, {"name": corpus.name, **meta}, checksums)
     return encoded
 
 
 def _write(
     folder: Path, corpus: Corpus, vocabulary: Vocabulary, threads: int, progress: ProgressCallback | None
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Write the files of an entry; return its description and the checksums of the files."""
     tokens = in_vocabulary = lines = 0
     encode_block = partial(WordIds(vocabulary.words).encode, get_tokenizer(corpus.tokenizer))
-    with (folder / _IDS).open("wb", buffering=0) as ids_file, (folder / _LINES).open("wb") as lines_file:
+    with ChecksumWriter(folder / _IDS) as ids_file, ChecksumWriter(folder / _LINES) as lines_file:
         lines_file.write(np.zeros(1, np.uint64).tobytes())
         for ids, lengths, known in map_in_order(encode_block, corpus.blocks(progress), threads):
             lengths = cut_lines(lengths)
-            _write_all(ids_file, ids)
+            ids_file.write(ids.data)
             lines_file.write((np.cumsum(lengths, dtype=np.uint64) + np.uint64(tokens)).tobytes())
             tokens += len(ids)
             lines += len(lengths)
@@ -234,18 +236,26 @@ def _write(
     corpus.check_unchanged()
     if not tokens:
         raise CorpusError(f"there are no words in {corpus.name}; give a text that has words")
-    return {"tokens": tokens, "lines": lines, "in_vocabulary": in_vocabulary}
-
-
-def _write_all(file: Any, ids: NDArray[np.uint32]) -> None:
-    left = memoryview(ids.tobytes())
-    while left:  # a write to a full disk can be partial; the next one fails
-        left = left[file.write(left) :]
+    meta = {"tokens": tokens, "lines": lines, "in_vocabulary": in_vocabulary}
+    return meta, {_IDS: ids_file.checksum, _LINES: lines_file.checksum}
 
 
 def _open(folder: Path, meta: dict[str, Any], digest: str) -> EncodedCorpus:
     ids = np.memmap(folder / _IDS, np.uint32, "r")
     lines = np.memmap(folder / _LINES, np.uint64, "r")
-    if len(ids) != meta["tokens"] or len(lines) != meta["lines"] + 1 or lines[-1] != len(ids):
-        raise ValueError("the sizes do not match")
+    if len(ids) != meta["tokens"] or len(lines) != meta["lines"] + 1 or not _are_offsets(lines, len(ids)):
+        raise ValueError("the files do not fit together")
     return EncodedCorpus(ids, lines, int(meta["in_vocabulary"]), digest)
+
+
+def _are_offsets(lines: NDArray[np.uint64], tokens: int) -> bool:
+    """Whether lines begin at 0, end at the number of tokens, and each has at least one token and not too many."""
+    if lines[0] != 0 or lines[-1] != tokens:
+        return False
+    step = _RELEASED_BYTES // lines.itemsize
+    for begin in range(0, len(lines) - 1, step):
+        lengths = np.diff(lines[begin : begin + step + 1])  # wraps around if lines are not in order
+        if lengths.min() == 0 or lengths.max() > _MAX_LINE_TOKENS:
+            return False
+        _release(lines, begin, begin + step)
+    return True
