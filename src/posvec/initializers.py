@@ -35,11 +35,17 @@ def initialize(
     seed: int,
     threads: int = 1,
     first_row: int = 0,
+    unit: float = 0.0,
 ) -> None:
     """Fill input and positional vectors in place.
 
     A row depends only on the seed and its number, not on the number of threads or rows. So the rows that are added to a
     table can be filled without the others.
+
+    Input vectors that are trained as multiples of a unit must not begin as zeros: output vectors are zeros at first,
+    and then neither table has a gradient. If the bound 1/D is below the unit, each feature is rounded to one of the two
+    multiples next to it at random, so that its mean stays the same. Otherwise values are not rounded here: rounding
+    them to the nearest multiple later gives as many zeros as rounding at random would.
 
     Parameters
     ----------
@@ -57,6 +63,8 @@ def initialize(
         How many threads to use; 0 is one per core.
     first_row
         The number of the first row of ``input_vectors``, if these are the last rows of a larger table.
+    unit
+        The number of which the features of input vectors are multiples during training; 0: they are float32.
 
     Raises
     ------
@@ -86,6 +94,9 @@ def initialize(
         if u is not None and positional_dim > 0:
             values = u(_generator(seed, _POSITIONAL_FEATURES, block), (_BLOCK_ROWS, positional_dim))
             target[:, :positional_dim] = values[selected]
+        if unit > 1 / dim:
+            thresholds = _generator(seed, _ROUNDING, block).random((_BLOCK_ROWS, dim), np.float32)[selected]
+            target[...] = np.floor(target / np.float32(unit) + thresholds) * np.float32(unit)
 
     blocks = range(first_row // _BLOCK_ROWS, -(-(first_row + rows) // _BLOCK_ROWS)) if rows else range(0)
     for _ in map_in_order(fill, blocks, threads):
@@ -157,7 +168,7 @@ def square_root_normal_variance(k: int = TERMS) -> float:
 _BLOCK_ROWS = 512
 
 # The independent streams of random numbers that follow from a seed.
-_FEATURES, _POSITIONAL_FEATURES, _POSITIONS = range(3)
+_FEATURES, _POSITIONAL_FEATURES, _POSITIONS, _ROUNDING = range(4)
 
 
 def _check(name: str, dim: int, positional_vectors: NDArray[Any] | None, positional_dim: int) -> None:

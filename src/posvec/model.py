@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec._kernel import INPUT_UNIT
 from posvec.config import Config
 from posvec.errors import ModelError, PosvecError, UnknownWordError
 from posvec.initializers import initialize
@@ -136,6 +137,7 @@ class Model:
             shape.positional_dim,
             config.training.seed,
             config.training.threads,
+            unit=INPUT_UNIT if config.training.precision == "fixed16" else 0.0,
         )
         return Model(config, vocabulary, rows, input_vectors, output_vectors, positional_vectors)
 
