@@ -259,6 +259,17 @@ def find_setting(name: str) -> Setting:
     return SETTINGS[name]
 
 
+def setting_values(config: Config) -> dict[str, Any]:
+    """Return the value of every setting by its name.
+
+    Examples
+    --------
+    >>> setting_values(Config())["dim"]
+    300
+    """
+    return {name: getattr(getattr(config, each.group), name) for name, each in SETTINGS.items()}
+
+
 def settings_of(groups: Mapping[str, type]) -> Iterator[Setting]:
     """Yield every setting of some dataclasses of settings, given by the names of their groups."""
     for group, config in groups.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posvec.config import SETTINGS, Config, ModelConfig, canonical_names
+from posvec.config import SETTINGS, Config, ModelConfig, canonical_names, setting_values
 from posvec.errors import ConfigError
 
 # The paper's four models: two settings, and what suits them: the window by Table 1 of the paper, the final learning
@@ -111,6 +111,28 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
         chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
     rate = WORDS_MEAN_RATE if chosen.get("context_mean") == "words" else {}
     return Config().replace(**{**MODELS[model], **rate, **chosen})
+
+
+def default_settings(config: Config) -> dict[str, Any]:
+    """Return the value of every setting that a model of the same kind has if the setting is not given.
+
+    Settings that follow from others have the values that follow from those of ``config``: D' from D, the learning rate
+    from ``context_mean``.
+
+    Parameters
+    ----------
+    config
+        The configuration of a model.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> defaults = default_settings(posvec.make_config("positional", dim=100, epochs=3))
+    >>> [defaults[name] for name in ("window", "dim", "positional_dim", "epochs")]
+    [15, 300, 100, 1]
+    """
+    following = make_config(config.kind, dim=config.model.dim, context_mean=config.model.context_mean)
+    return {**setting_values(following), "dim": ModelConfig.dim, "context_mean": ModelConfig.context_mean}
 
 
 def rate_of_workers(model: str, workers: int) -> dict[str, float]:

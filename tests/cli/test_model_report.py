@@ -83,3 +83,16 @@ def test_the_report_of_a_model_without_positional_vectors(trained):
 def test_a_model_that_was_never_trained_has_a_report(build_model):
     model = build_model({"a": [1.0]}, [[1.0]], [[], []])
     assert "has no training report" in render_model_report(model)
+
+
+@pytest.mark.parametrize("kind", ["general", "subword", "positional", "constrained"])
+def test_a_report_names_the_settings_that_differ_from_the_defaults_of_the_kind(kind):
+    def settings_section(**settings):
+        config = posvec.make_config(kind, min_count=1, **settings)
+        model = posvec.Model.create(config, posvec.Vocabulary.from_counts({"cat": 1}, config.vocabulary))
+        section = render_model_report(model).partition("<h2>Training")[0]
+        return section.partition("<details")[0]
+
+    assert f"The table shows the settings that differ from the defaults of a {kind} model." in settings_section()
+    assert re.findall(r"<tr><td>(\w+)", settings_section()) == ["min_count"]
+    assert re.findall(r"<tr><td>(\w+)", settings_section(window=3)) == ["min_count", "window"]

@@ -32,9 +32,12 @@ from posvec.evaluation.compression import compress_model
 from posvec.explorer import evaluations, timeouts
 from posvec.explorer.application import listen, make_application, page_url
 from posvec.explorer.loaded_models import LoadedModel, load_models, warming_up
+from posvec.explorer.schemas import ModelDetails
 from posvec.explorer.security import MAX_BODY_BYTES, SecurityMiddleware, is_known_host
 from posvec.model import Model
+from posvec.presets import MODELS, make_config
 from posvec.system.threads import thread_count
+from posvec.vocabulary import Vocabulary
 
 SENTENCE = "unlike dogs cats [MASK]"
 QUESTIONS = ": animals\nman king woman queen\ndog dogs cat cats\n: else\nman xyzzyx woman queen\n"
@@ -133,6 +136,21 @@ def test_models_are_listed_and_described(client: TestClient, ask: Callable[..., 
     assert details["bytes"] == sum(
         each.nbytes for each in (model.input_vectors, model.output_vectors, model.positional_vectors)
     )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_settings_are_compared_with_the_defaults_of_the_kind_of_model(kind: str) -> None:
+    def changed(**settings: Any) -> dict[str, Any]:
+        small = {"dim": 10, "buckets": 5} if kind != "general" else {"dim": 10}
+        config = make_config(kind, **{**small, **settings})
+        model = Model.create(config, Vocabulary.from_counts({"cat": 9, "dog": 8}, config.vocabulary))
+        details = ModelDetails.of(LoadedModel(kind, model))
+        return {each.name: (each.value, each.default) for each in details.settings if each.value != each.default}
+
+    own = {"dim": (10, 300), **({"buckets": (5, 2_000_000)} if kind != "general" else {})}
+    assert changed() == own
+    assert changed(epochs=3, window=7) == {**own, "epochs": (3, 1), "window": (7, MODELS[kind]["window"])}
+    assert changed(context_mean="words") == {**own, "context_mean": ("words", "rows")}
 
 
 def test_models_without_positions_are_refused_with_a_reason(ask: Callable[..., Any]) -> None:

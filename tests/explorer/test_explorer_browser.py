@@ -426,3 +426,22 @@ def test_a_stopped_server_is_reported(visit: Callable[..., Any], complaints: lis
     expect(page.get_by_role("alert")).to_contain_text("Is posvec explore still running?")
     assert [each for each in complaints if not each.startswith("Failed to load resource")] == []
     complaints.clear()
+
+
+@pytest.mark.parametrize(
+    ("subwords", "said"), [((True, True), "subwords."), ((False, True), "subwords in subword."), ((False, False), "")]
+)
+def test_the_hint_about_unknown_words_fits_the_models(
+    visit: Callable[..., Any], subwords: tuple[bool, bool], said: str
+) -> None:
+    page = visit("/gap")
+
+    def answer(route: Any) -> None:
+        models = route.fetch().json()
+        route.fulfill(json=[{**each, "subwords": has} for each, has in zip(models, subwords, strict=True)])
+
+    page.route("**/api/models?", answer)
+    page.goto(page.url.replace("/gap", "/words"))
+    settle(page)
+    hints = page.locator(".question").first.locator(".hint").all_text_contents()
+    assert hints == ([f"A word that is not in the vocabulary gets its vector from its {said}"] if said else [])

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from posvec import plots
 from posvec.cli.printing import format_learning_rate
-from posvec.config import SETTINGS
+from posvec.config import SETTINGS, setting_values
 from posvec.corpus.sources import Source
 from posvec.evaluation import clusters, context_words, examples, masked, positions
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.plots.page import PageSection, render_page
+from posvec.presets import default_settings
 from posvec.system.console import plural
 
 
@@ -52,10 +53,15 @@ def render_model_report(
 
 
 def _settings(model: Model) -> PageSection:
-    values = [(each, getattr(getattr(model.config, each.group), each.name)) for each in SETTINGS.values()]
-    changed = [(each.name, str(value)) for each, value in values if value != each.default]
-    every = [(each.name, str(value), each.help) for each, value in values]
-    table = "The table shows the settings that differ from the defaults." if changed else "All settings are defaults."
+    values, defaults = setting_values(model.config), default_settings(model.config)
+    changed = [(name, str(value)) for name, value in values.items() if value != defaults[name]]
+    every = [(name, str(value), SETTINGS[name].help) for name, value in values.items()]
+    kind = model.config.kind
+    table = (
+        f"The table shows the settings that differ from the defaults of a {kind} model."
+        if changed
+        else f"All settings have the defaults of a {kind} model."
+    )
     return PageSection(
         "Settings",
         f"Learning rate {format_learning_rate(model.config)}. {table}",

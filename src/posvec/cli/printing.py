@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posvec.config import SETTINGS, Config
+from posvec.config import Config, setting_values
+from posvec.presets import default_settings
 from posvec.system.console import format_size, make_table, plural
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
     console.print(f"{model!r}, {format_size(size)}")
     table = make_table("setting", "value", numbers=False)
-    for setting in SETTINGS.values():
-        value = getattr(getattr(model.config, setting.group), setting.name)
-        table.add_row(setting.name, Text(f"{value}", "" if value == setting.default else "bold"))
+    defaults = default_settings(model.config)
+    for name, value in setting_values(model.config).items():
+        table.add_row(name, Text(f"{value}", "" if value == defaults[name] else "bold"))
     console.print(table)
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from posvec.config import SETTINGS
+from posvec.config import SETTINGS, setting_values
 from posvec.evaluation.clusters import Clusters, FeatureCluster
 from posvec.explorer.loaded_models import LoadedModel
+from posvec.presets import default_settings
 from posvec.query.neighbors import Neighbor
 
 
@@ -79,7 +80,7 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class SettingValue:
-    """The value of a setting of a model, with its default and its help."""
+    """The value of a setting of a model, with the default for models of its kind and its help."""
 
     name: str
     value: str | int | float | bool | None
@@ -115,10 +116,8 @@ class ModelDetails:
             Its summary, sizes, settings and training report.
         """
         model = loaded.model
-        settings = [
-            SettingValue(each.name, getattr(getattr(model.config, each.group), each.name), each.default, each.help)
-            for each in SETTINGS.values()
-        ]
+        values, defaults = setting_values(model.config), default_settings(model.config)
+        settings = [SettingValue(name, values[name], defaults[name], each.help) for name, each in SETTINGS.items()]
         return ModelDetails(
             ModelSummary.of(loaded),
             len(model.rows.bucket_ids),

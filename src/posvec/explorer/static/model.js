@@ -30,9 +30,9 @@ async function describe(model) {
   return [
     h("dl", { class: "facts" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))),
     pair([h("h3", {}, "Training"), ...training(model, report, interrupted)], [h("h3", {}, "Settings"), changed.length
-      ? table("Settings that differ from the defaults", ["setting", "value", "default"],
+      ? table(`Settings that differ from the defaults of a ${summary.kind} model`, ["setting", "value", "default"],
         changed.map((each) => [h("span", { title: each.help }, each.name), value(each.value), value(each.default)]))
-      : h("p", {}, "All settings have their defaults."),
+      : h("p", {}, `All settings have the defaults of a ${summary.kind} model.`),
     h("details", {}, h("summary", {}, "All settings"),
       table("All settings", ["setting", "value", "meaning"], settings.map((each) => [each.name, value(each.value), each.help])))]),
   ];

@@ -11,11 +11,19 @@ export const lead = "Neighbours, subwords, similarities and analogies of words."
 
 const link = (word) => `/words?${query({ word })}`;
 
+/** What happens to words outside the vocabulary, which depends on the models. */
+function hint(models) {
+  const able = models.filter((model) => model.subwords);
+  if (!able.length) return "";
+  const where = able.length < models.length ? ` in ${able.map((model) => model.name).join(", ")}` : "";
+  return `A word that is not in the vocabulary gets its vector from its subwords${where}.`;
+}
+
 export function show(main, models, parameters, setParameters) {
   const initial = (name, fallback) => parameters.get(name) ?? fallback;
   main.append(
     question("Neighbours", "word", [["word", "Word", initial("word", "cat")]],
-      "A word that is not in the vocabulary gets its vector from its subwords.", (model, { word }) => neighbours(model, word)),
+      hint(models), (model, { word }) => neighbours(model, word)),
     question("Similarity", "pair",
       [["first", "First word", initial("first", "cat")], ["second", "Second word", initial("second", "dog")]], "", similarity),
     question("Analogy", "analogy",
