@@ -17,6 +17,7 @@ import pytest
 
 import posvec
 from posvec.config import SETTINGS
+from posvec.system.signals import STOP_SIGNALS
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
 
@@ -170,7 +171,8 @@ def test_train_shows_a_progress_bar_in_a_terminal(corpus, flags, tmp_path):
     assert max(len(line) for line in re.split(r"[\r\n]+", plain) if "training" in line) <= 80
 
 
-def in_a_terminal(*arguments, columns=80):
+def in_a_terminal(*arguments, columns=80, close_after=None):
+    """Run a command in a terminal, which is closed when it has shown something."""
     import fcntl
     import pty
     import struct
@@ -185,6 +187,7 @@ def in_a_terminal(*arguments, columns=80):
         stderr=theirs,
         env={**{k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}, "TERM": "xterm-256color"},
         start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(theirs)
     shown = b""
@@ -196,14 +199,16 @@ def in_a_terminal(*arguments, columns=80):
         if not piece:
             break
         shown += piece
+        if close_after and close_after in shown:
+            break
     os.close(ours)
-    return process.wait(timeout=60), shown.decode()
+    return process.wait(timeout=60), shown.decode(errors="replace")
 
 
 # ---- interruption -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "validation"), [(signal.SIGINT, 0), (signal.SIGTERM, 0.1)])
+@pytest.mark.parametrize(("kind", "validation"), [(signal.SIGINT, 0), *((kind, 0.1) for kind in STOP_SIGNALS[1:])])
 def test_a_model_interrupted_by_a_signal_resumes_to_the_same_bytes(
     posvec_process, posvec_command, long_corpus, small, flags, tmp_path, kind, validation
 ):
@@ -245,6 +250,51 @@ def test_a_killed_process_leaves_its_last_checkpoint(
     assert len(list(model.iterdir())) == 3  # no temporary files of the killed process
 
 
+SIGNAL_IN_THE_FINAL_SAVE = """
+import os, signal
+from posvec.storage import model_files
+dump = model_files.save_folder
+def save(*arguments, **options):
+    os.kill(os.getpid(), signal.{name})
+    os.kill(os.getpid(), signal.{name})
+    dump(*arguments, **options)
+model_files.save_folder = save
+"""
+
+
+@pytest.mark.parametrize("kind", STOP_SIGNALS)
+def test_a_signal_during_the_final_save_does_not_lose_the_model(posvec_process, corpus, small, flags, tmp_path, kind):
+    model = tmp_path / "model"
+    before = SIGNAL_IN_THE_FINAL_SAVE.format(name=kind.name)
+    process = posvec_process("train", corpus, "-o", model, "-q", *flags, before=before)
+    _, err = process.communicate(timeout=60)
+    assert err.decode() == f"Interrupted after training was complete; the model is in {model}.\n"
+    assert process.returncode == 130
+    assert same(posvec.load(model, verify=True), posvec.train(corpus, "constrained", **small))
+    assert posvec.load(model).state is None
+
+
+def test_a_closed_terminal_saves_the_model(long_corpus, small, flags, tmp_path):
+    model = tmp_path / "model"
+    code, shown = in_a_terminal(
+        "train", long_corpus, "-o", model, *flags, "--epochs", 12, "--validation", 0.1, close_after=b"epoch 2/12"
+    )
+    assert code == 130, shown
+    assert posvec.load(model, verify=True).state.blocks_done >= 192
+    whole = posvec.train(long_corpus, "constrained", **small, epochs=12, validation=0.1)
+    assert same(posvec.resume(model), whole)
+
+
+def test_training_goes_on_when_nobody_reads_its_progress_any_more(posvec_process, long_corpus, small, flags, tmp_path):
+    process = posvec_process("train", long_corpus, "-o", tmp_path / "model", *flags, "--epochs", 3)
+    process.stderr.readline()
+    process.stderr.close()  # as after | head -1
+    process.stderr = None
+    assert process.wait(60) == 0
+    whole = posvec.train(long_corpus, "constrained", **small, epochs=3)
+    assert same(posvec.load(tmp_path / "model", verify=True), whole)
+
+
 def test_ctrl_c_before_training_saves_nothing(posvec_process, tmp_path, saved, flags):
     shutil.copytree(saved / "general", tmp_path / "model")
     before = contents(tmp_path / "model")
@@ -255,8 +305,9 @@ def test_ctrl_c_before_training_saves_nothing(posvec_process, tmp_path, saved, f
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.decode() == "Interrupted before training started; nothing was saved.\n"
-    assert contents(tmp_path / "model") == before
+    model = tmp_path / "model"
+    assert err.decode() == f"Interrupted before the first checkpoint; nothing was saved; {model} is unchanged.\n"
+    assert contents(model) == before
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ from posvec.language_model.config import LanguageModelConfig  # noqa: E402
 from posvec.language_model.lookup import lookup_table  # noqa: E402
 from posvec.language_model.network import Network  # noqa: E402
 from posvec.language_model.softmax import cross_entropy, sampled_cross_entropy  # noqa: E402
-from posvec.language_model.storage import load_saved  # noqa: E402
+from posvec.language_model.storage import SavedLanguageModel, load_saved  # noqa: E402
+from posvec.system.signals import STOP_SIGNALS  # noqa: E402
 
 CPU = torch.device("cpu")
 SMALL: dict[str, Any] = {"hidden": 16, "epochs": 2, "batch": 8, "steps": 10}
@@ -335,6 +336,62 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
         assert (one.loss, one.validation_loss, one.lr) == (other.loss, other.validation_loss, other.lr)
     for name, weight in whole.network.state_dict().items():
         assert torch.equal(weight, parts.network.state_dict()[name])
+
+
+@pytest.mark.usefixtures("_with_interrupts")
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+@pytest.mark.parametrize("save", [1, 2, 3])
+def test_a_save_that_was_begun_is_finished_whatever_signals_arrive(
+    number: int, save: int, lm_model: Path, lm_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = language_model.train(lm_model, lm_data, tmp_path / "whole", **SMALL)
+    dump, saves = SavedLanguageModel.save, []
+
+    def interrupted(*arguments: Any) -> None:
+        saves.append(True)
+        for _ in range(3 * (len(saves) == save)):
+            signal.raise_signal(number)
+        dump(*arguments)
+
+    monkeypatch.setattr(SavedLanguageModel, "save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        language_model.train(lm_model, lm_data, tmp_path / "run", **SMALL)
+    monkeypatch.undo()
+    saved = load_saved(tmp_path / "run")
+    assert (saved.progress is None) == (save == 3)
+    assert len(saved.report.epochs) == min(save, 2)
+    if saved.progress is not None:
+        language_model.resume(tmp_path / "run")
+        saved = load_saved(tmp_path / "run")
+    for name, weight in whole.network.state_dict().items():
+        assert torch.equal(weight, saved.weights[name])
+
+
+@pytest.mark.usefixtures("_with_interrupts")
+@pytest.mark.parametrize("evaluation", [1, 2, 3])
+def test_a_signal_during_validation_or_test_does_not_wait_for_its_end(
+    evaluation: int, lm_model: Path, lm_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = language_model.train(lm_model, lm_data, tmp_path / "whole", **SMALL)
+    measure, calls = loop.mean_loss, []
+
+    def interrupted(network: Any, text: Any, device: Any, check: Any) -> float:
+        calls.append(True)
+        if len(calls) == evaluation:
+            signal.raise_signal(signal.SIGHUP)
+        result = measure(network, text, device, check)
+        assert len(calls) != evaluation
+        return result
+
+    monkeypatch.setattr(loop, "mean_loss", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        language_model.train(lm_model, lm_data, tmp_path / "run", **SMALL)
+    monkeypatch.undo()
+    assert load_saved(tmp_path / "run").progress is not None
+    resumed = language_model.resume(tmp_path / "run")
+    assert resumed.report.test_loss == whole.report.test_loss
+    for name, weight in whole.network.state_dict().items():
+        assert torch.equal(weight, resumed.network.state_dict()[name])
 
 
 def test_training_leaves_the_global_generator_alone(lm_model: Path, lm_data: Path) -> None:

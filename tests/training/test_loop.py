@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import threading
 
@@ -13,6 +15,9 @@ import pytest
 import posvec
 from posvec import StopTraining, TrainingError
 from posvec.presets import MODELS
+from posvec.storage import locks
+from posvec.storage.locks import locked_folder
+from posvec.system.signals import STOP_SIGNALS
 from posvec.training.divergence import check_parameters
 from posvec.training.schedule import learning_rate
 
@@ -169,6 +174,36 @@ def test_an_exception_of_a_callback_is_passed_on_and_the_threads_end(corpus, sma
     assert threading.active_count() == before
 
 
+@pytest.mark.parametrize("validation", [1e-9, 0.2])
+def test_held_out_lines_without_words_are_noticed_before_training(small, validation):
+    lines = ["one two three four"] * 50 if validation < 1e-6 else ["alone"] * 50
+    seen = Recorder()
+    with pytest.raises(
+        posvec.CorpusError, match=r"the lines that validation=\S+ holds out have no words to predict; raise"
+    ):
+        posvec.train(iter(lines), "general", **small, validation=validation, epochs=5, callbacks=[seen])
+    assert seen.blocks == seen.epochs == []
+
+
+@pytest.mark.usefixtures("_ctrl_c_as_usual")
+def test_a_checkpoint_whose_held_out_lines_have_no_words_can_be_resumed(long_corpus, small, tmp_path):
+    """Posvec 0.1.0 noticed it only at the end of the first epoch."""
+    output = tmp_path / "model"
+    with pytest.raises(KeyboardInterrupt):
+        posvec.train(long_corpus, "general", **small, output=output, callbacks=[Recorder(interrupt, block=3)])
+    config = json.loads((output / "config.json").read_text())
+    config["settings"]["training"] |= {"validation": 1e-9, "patience": 1}
+    (output / "config.json").write_text(json.dumps(config))
+    shown = Recorder()
+    shown.note = shown.blocks.append
+    model = posvec.resume(output, callbacks=[shown])
+    assert shown.blocks[0].startswith(
+        "Training goes on without a validation loss, because the lines that validation=1e-09"
+    )
+    assert model.report.validation_loss is None
+    assert same(model, posvec.train(long_corpus, "general", **small))
+
+
 def test_training_works_outside_the_main_thread(corpus, small):
     made = []
     thread = threading.Thread(target=lambda: made.append(posvec.train(corpus, "general", **small)))
@@ -258,6 +293,90 @@ def test_a_second_ctrl_c_does_not_wait_for_the_checkpoint(corpus, small, tmp_pat
         posvec.train(corpus, "general", **small, output=tmp_path / "model", callbacks=[Recorder(twice, block=1)])
     assert not (tmp_path / "model").exists()
     assert threading.active_count() == before
+
+
+@pytest.mark.usefixtures("_ctrl_c_as_usual")
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_the_complete_model_is_saved_whatever_signals_arrive(corpus, small, tmp_path, monkeypatch, number):
+    monkeypatch.setattr(posvec.Model, "save", interrupted_save(posvec.Model.save, number))
+    with pytest.raises(KeyboardInterrupt):
+        posvec.train(corpus, "general", **small, output=tmp_path / "model")
+    assert posvec.load(tmp_path / "model", verify=True).state is None
+    assert same(posvec.load(tmp_path / "model"), posvec.train(corpus, "general", **small))
+
+
+@pytest.mark.usefixtures("_ctrl_c_as_usual")
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_a_checkpoint_that_was_begun_is_saved_whatever_signals_arrive(
+    long_corpus, small, tmp_path, monkeypatch, number
+):
+    output = tmp_path / "model"
+    monkeypatch.setattr(posvec.Model, "save", interrupted_save(posvec.Model.save, number))
+    with pytest.raises(KeyboardInterrupt):
+        posvec.train(long_corpus, "general", **small, checkpoint_minutes=1e-6, output=output)
+    monkeypatch.undo()
+    assert 0 < posvec.load(output, verify=True).state.blocks_done < 192
+    assert same(posvec.resume(output), posvec.train(long_corpus, "general", **small))
+
+
+def interrupted_save(save, number):
+    def interrupted(*arguments, **options):
+        for _ in range(3):
+            os.kill(os.getpid(), number)
+        save(*arguments, **options)
+        os.kill(os.getpid(), number)
+
+    return interrupted
+
+
+@pytest.mark.usefixtures("_ctrl_c_as_usual")
+@pytest.mark.parametrize("validation", [0.0, 0.2])
+def test_a_signal_at_the_very_end_is_not_swallowed(corpus, small, tmp_path, validation):
+    output = tmp_path / "model"
+    with pytest.raises(KeyboardInterrupt):
+        posvec.train(
+            corpus, "general", **small, validation=validation, output=output, callbacks=[Recorder(interrupt, epoch=1)]
+        )
+    assert posvec.load(output).state is None
+
+
+@pytest.mark.parametrize("minutes", [1e-6, 0.0])
+def test_a_folder_that_is_removed_during_training_is_made_again(long_corpus, small, tmp_path, minutes):
+    output = tmp_path / "deep" / "model"
+    removed, refused = [], []
+
+    def remove():
+        shutil.rmtree(output.parent)
+        removed.append(True)
+
+    def look():
+        if removed and output.exists():
+            with pytest.raises(posvec.ModelError, match="another process"), in_another_context(), locked_folder(output):
+                raise AssertionError("the new folder is not locked")
+            refused.append(True)
+
+    recorders = [Recorder(remove, block=20), Recorder(look, when=lambda _: len(refused) < 3)]
+    settings = {**small, "checkpoint_minutes": minutes, "output": output}
+    model = posvec.train(long_corpus, "general", **settings, callbacks=recorders)
+    assert bool(refused) == (minutes > 0)
+    assert same(posvec.load(output, verify=True), model)
+
+
+@contextlib.contextmanager
+def in_another_context():
+    """As in another process: without the locks of this one."""
+    held = locks._LOCKED.set({})
+    try:
+        yield
+    finally:
+        locks._LOCKED.reset(held)
+
+
+def test_the_output_does_not_depend_on_the_working_folder_at_the_end(corpus, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    posvec.train(corpus, "general", **small, output="model", callbacks=[Recorder(lambda: os.chdir("other"), block=3)])
+    assert posvec.load(tmp_path / "model").state is None
 
 
 def test_timed_checkpoints_do_not_change_the_result(long_corpus, small, tmp_path):

@@ -10,6 +10,7 @@ import click
 
 from posvec import __version__
 from posvec.errors import PosvecError
+from posvec.system.console import say
 
 
 def main() -> NoReturn:
@@ -22,13 +23,13 @@ def main() -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        click.echo("Interrupted.", err=True)
+        say("Interrupted.")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
     except PosvecError as error:
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}")
         sys.exit(1)
     except MemoryError:
         click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)

@@ -66,7 +66,7 @@ def train(
 ) -> None:
     """Train a language model on the vectors of MODEL and measure its perplexity.
 
-    Press Ctrl-C to stop and save; posvec lm resume continues.
+    Press Ctrl-C to stop and save, or send one of the signals of posvec train; posvec lm resume continues.
     """
     from posvec import language_model
 
@@ -97,7 +97,7 @@ def resume(run: Path, data: Path | None, transformer: Path | None, device: str, 
     """Resume the interrupted training of RUN."""
     from posvec import language_model
 
-    with training_display(quiet, run, RESUMED) as (display, console):
+    with training_display(quiet, run, RESUMED, resumes=True) as (display, console):
         trained = language_model.resume(run, data, transformer=transformer, device=device, display=display)
     if not quiet:
         console.print(trained.report)

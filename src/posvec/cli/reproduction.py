@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from posvec.cli.arguments import PATH, quiet_option, sources
-from posvec.cli.progress import progress_display
+from posvec.cli.progress import interruptible, progress_display
 from posvec.config import SETTINGS
 from posvec.presets import PRESETS
 
@@ -59,21 +59,20 @@ def reproduce(corpus: tuple[str, ...], output: Path, only: str | None, quiet: bo
     """
     from posvec.reproduction import reproduce as run
 
-    try:
-        with progress_display(quiet) as (display, _):
-            report = run(
-                sources(corpus),
-                output,
-                only=[name.strip() for name in (only or "").split(",") if name.strip()],
-                command=_command(),
-                display=display,
-                **options,
-            )
-    except KeyboardInterrupt:
-        click.echo(
-            f"Interrupted. The results so far are in {output}; run the same command again to continue.", err=True
+    def describe() -> str:
+        if not output.exists():
+            return "Interrupted before the first experiment; nothing was saved."
+        return f"Interrupted. The results so far are in {output}; run the same command again to continue."
+
+    with interruptible(describe), progress_display(quiet) as (display, _):
+        report = run(
+            sources(corpus),
+            output,
+            only=[name.strip() for name in (only or "").split(",") if name.strip()],
+            command=_command(),
+            display=display,
+            **options,
         )
-        sys.exit(130)
     if not quiet:
         click.echo(f"{report} and {report.with_suffix('.html')} were written", err=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from posvec.cli.arguments import DURATION, PATH, json_option, quiet_option, sources
 from posvec.cli.flags import cluster_options, configuration, model_options, on_cluster, settings
 from posvec.cli.output import result_options, show_result
-from posvec.cli.progress import progress_display
+from posvec.cli.progress import interruptible, progress_display
 from posvec.config import ALIASES, GROUPS, SETTINGS
 from posvec.system.console import make_console
 
@@ -87,27 +86,30 @@ def search(
     several processes can work on one study.
     """
     from posvec.tuning.results import BEST_FILE
+    from posvec.tuning.storage import JOURNAL
     from posvec.tuning.study import PLOTS_FOLDER
 
     config, given = configuration(config_file, values)
     given |= on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.tuning").search
     options = {name: value for name, value in values.items() if name not in {*SETTINGS, *ALIASES, "workers"}}
-    try:
-        with progress_display(quiet) as (display, _):
-            result = run(
-                sources(corpus),
-                output=output,
-                objectives=[name for each in objectives for name in each.split(",") if name],
-                restrict_vocab=restrict_vocab or None,
-                config=config,
-                display=display,
-                **options,
-                **given,
-            )
-    except KeyboardInterrupt:
-        click.echo(f"Interrupted. The trials so far are in {output}; run the same command again to continue.", err=True)
-        sys.exit(130)
+
+    def describe() -> str:
+        if not (output / JOURNAL).exists() and not values["storage"]:
+            return "Interrupted before the first trial; nothing was saved."
+        return f"Interrupted. The trials so far are in {output}; run the same command again to continue."
+
+    with interruptible(describe), progress_display(quiet) as (display, _):
+        result = run(
+            sources(corpus),
+            output=output,
+            objectives=[name for each in objectives for name in each.split(",") if name],
+            restrict_vocab=restrict_vocab or None,
+            config=config,
+            display=display,
+            **options,
+            **given,
+        )
     if plots:
         _draw(result, output / PLOTS_FOLDER, "png")
     if as_json:

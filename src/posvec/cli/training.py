@@ -75,7 +75,8 @@ def train(
 
     CORPUS is files (plain, .gz, .bz2, .xz, .zst), folders, globs, - for standard input, or the name of a dataset,
     for example wikipedia:cs; posvec data list shows the names. Each line is a sentence. Press Ctrl-C to stop and
-    save; posvec resume continues.
+    save; posvec resume continues. SIGTERM, SIGHUP (a closed terminal), SIGXCPU and SIGUSR1 (a scheduler's warning) do
+    the same. The exit code is then 130.
     """
     config, given = configuration(config_file, values)
     if start:
@@ -122,7 +123,7 @@ def resume(
     """
     shared = on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
-    with training_display(quiet, model, RESUMED) as (display, console):
+    with training_display(quiet, model, RESUMED, resumes=True) as (display, console):
         trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
     if not quiet:
         print_report(console, trained, model)

@@ -24,7 +24,7 @@ from posvec.language_model.report import Epoch, LanguageModelReport
 from posvec.language_model.storage import SavedLanguageModel
 from posvec.language_model.transformer import WordFeatures
 from posvec.storage.records import TrainingProgress
-from posvec.system.signals import deferred_signals
+from posvec.system.signals import Interruption, deferred_signals
 
 
 class LanguageModelTraining:
@@ -56,7 +56,7 @@ class LanguageModelTraining:
         self.state: LSTMState | None = None
         self._save, self._display = save, display
         self._trained = [weight for weight in self.network.parameters() if weight.requires_grad]
-        self._interrupted = False
+        self._interruption = Interruption()
 
     def restore(self, saved: SavedLanguageModel) -> None:
         """Restore the state of a checkpoint."""
@@ -73,14 +73,20 @@ class LanguageModelTraining:
 
     def run(self) -> LanguageModelReport:
         """Train the remaining epochs, restore the weights of the best epoch and measure the test loss."""
-        with deferred_signals(self._interrupt):
+        with deferred_signals() as self._interruption:
             while len(self.report.epochs) < self.config.epochs:
                 self.train_epoch()
                 self._end_epoch()
-            self.network.load_state_dict(self.best, strict=False)
-            self.report = self.report.replace(test_loss=mean_loss(self.network, self.texts["test"], self.device))
-        self._save(SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), {}))
+            test_loss = self._test_loss()
+            with self._interruption.protected():
+                self.report = self.report.replace(test_loss=test_loss)
+                self._save(SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), {}))
         return self.report
+
+    def _test_loss(self) -> float:
+        """Restore the weights of the best epoch and measure the test loss; the last checkpoint survives a signal."""
+        self.network.load_state_dict(self.best, strict=False)
+        return mean_loss(self.network, self.texts["test"], self.device, self._raise_if_requested)
 
     def train_epoch(self) -> None:
         """Train on the rest of the training text, from the step ``steps_done``."""
@@ -111,7 +117,7 @@ class LanguageModelTraining:
 
     def _end_epoch(self) -> None:
         self._raise_if_interrupted()
-        validation = mean_loss(self.network, self.texts["valid"], self.device)
+        validation = mean_loss(self.network, self.texts["valid"], self.device, self._raise_if_interrupted)
         if not math.isfinite(validation):
             raise TrainingError(f"the validation loss is not finite; lower lr (now {self.lr:g})")
         lowest = min((epoch.validation_loss for epoch in self.report.epochs), default=math.inf)
@@ -127,7 +133,7 @@ class LanguageModelTraining:
         if self._display:
             self._display.on_epoch(self._progress(epoch.loss, validation))
         self.steps_done, self.loss_sum, self.tokens, self.seconds = 0, 0.0, 0, 0.0
-        self._save(self._checkpoint())
+        self._save_checkpoint()
 
     def _check_loss(self, loss: float) -> None:
         """Raise if the loss is far above that of uniform guessing; it can stay finite, because LSTM units saturate."""
@@ -150,14 +156,17 @@ class LanguageModelTraining:
         progress = {name: getattr(self, name) for name in _LOOP_STATE}
         return SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
 
-    def _interrupt(self) -> None:
-        if self._interrupted:
-            raise KeyboardInterrupt
-        self._interrupted = True  # only a flag, because this runs in a signal handler
+    def _save_checkpoint(self) -> None:
+        with self._interruption.protected():
+            self._save(self._checkpoint())
 
     def _raise_if_interrupted(self) -> None:
-        if self._interrupted:
-            self._save(self._checkpoint())
+        if self._interruption.requested:
+            self._save_checkpoint()
+            raise KeyboardInterrupt
+
+    def _raise_if_requested(self) -> None:
+        if self._interruption.requested:
             raise KeyboardInterrupt
 
     def _progress(self, loss: float, validation_loss: float | None = None) -> TrainingProgress:
@@ -188,11 +197,17 @@ def batch_text(ids: TokenIds, batch: int, eos: int, features: WordFeatures | Non
 
 
 @torch.no_grad()
-def mean_loss(network: Network, text: BatchedText, device: torch.device) -> float:
-    """The mean negative log-likelihood of all tokens of a text, with the full softmax."""
+def mean_loss(
+    network: Network, text: BatchedText, device: torch.device, check: Callable[[], None] = lambda: None
+) -> float:
+    """The mean negative log-likelihood of all tokens of a text, with the full softmax.
+
+    ``check`` is called before every segment and may raise an exception.
+    """
     network.eval()
     total, tokens, state = 0.0, 0, None
     for segment in text.segments(network.config.steps, device):
+        check()
         with mixed_precision(network, device):
             hidden, state = network(segment.inputs, segment.extra, state)
         total += network.loss(hidden, segment.targets).item() * segment.tokens

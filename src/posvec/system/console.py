@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,10 +11,42 @@ if TYPE_CHECKING:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Create a console that prints words and paths unchanged, also if they have [brackets] or :colons:."""
+    """Create a console that prints words and paths unchanged, also if they have [brackets] or :colons:.
+
+    Text for standard error, which shows progress, is dropped if its reader or the terminal is gone, because that is no
+    reason to end hours of work.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    file: Any = _TolerantStderr() if stderr else None
+    return Console(stderr=stderr, file=file, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Print a line on standard error if that is possible."""
+    _TolerantStderr().write(f"{text}\n")
+
+
+class _TolerantStderr:
+    """Standard error of the moment, without the errors of a closed terminal or pipe."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # gone, closed by this process, or never there
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def _stream(self) -> Any:
+        # rich replaces sys.stderr while it shows a progress bar.
+        return getattr(sys.stderr, "rich_proxied_file", sys.stderr)
 
 
 def make_table(*columns: str, numbers: bool = True) -> Any:

@@ -60,6 +60,7 @@ class CallbackList:
         callbacks = list(callbacks)
         self._on_chunk = [_chunk_method(callback) for callback in callbacks]
         self._on_epoch = [callback.on_epoch for callback in callbacks]
+        self._note = [callback.note for callback in callbacks if hasattr(callback, "note")]
 
     def on_chunk(self, progress: TrainingProgress) -> None:
         for call in self._on_chunk:
@@ -68,6 +69,11 @@ class CallbackList:
     def on_epoch(self, progress: TrainingProgress) -> None:
         for call in self._on_epoch:
             call(progress)
+
+    def note(self, text: str) -> None:
+        """Show a sentence to the user, by the callbacks that are displays."""
+        for show in self._note:
+            show(text)
 
 
 def _chunk_method(callback: Any) -> Callable[[TrainingProgress], None]:

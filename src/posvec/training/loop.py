@@ -18,7 +18,7 @@ from functools import cached_property
 from posvec.errors import CorpusError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
-from posvec.system.signals import deferred_signals
+from posvec.system.signals import Interruption, deferred_signals
 from posvec.training.callbacks import Callback, CallbackList, StopTraining
 from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_loss
@@ -49,8 +49,9 @@ def train(
     callbacks
         Called after every chunk and every epoch.
     checkpoint
-        Called with the state of training every ``checkpoint_minutes`` and on Ctrl-C, while no thread trains; saves the
-        model. Ctrl-C then raises KeyboardInterrupt; a second Ctrl-C raises it without saving.
+        Called with the state of training every ``checkpoint_minutes`` and on Ctrl-C or another signal of
+        :data:`posvec.system.signals.STOP_SIGNALS`, while no thread trains; saves the model. The signal then raises
+        KeyboardInterrupt; a second Ctrl-C raises it without saving, unless a save has begun.
     executor
         What trains the chunks, by default threads of this process.
 
@@ -71,7 +72,9 @@ def train(
     >>> train(model, encode(corpus, vocabulary)).lines
     2000
     """
-    return _TrainingRun(model, corpus, callbacks, checkpoint, executor or ThreadExecutor(model, corpus)).run()
+    run = _TrainingRun(model, corpus, callbacks, checkpoint, executor or ThreadExecutor(model, corpus))
+    with deferred_signals() as run.interruption:
+        return run.run()
 
 
 @dataclass
@@ -116,15 +119,16 @@ class _TrainingRun:
         self.next_chunk = 0
         self.seconds = self.epoch_seconds = 0.0
         self.saved = time.monotonic()
-        self.interrupted = False
+        self.interruption = Interruption()
         if model.state:
             self._restore(model.state)
 
     # ---- epochs -------------------------------------------------------------------------------------------------
 
     def run(self) -> TrainingReport:
-        with deferred_signals(self._interrupt):
-            stopped_early = self._train_epochs()
+        self._check_held_out()
+        stopped_early = self._train_epochs()
+        self.interruption.protect_rest()  # the model is complete: the caller saves it, whatever signals arrive
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
                 "no line keeps two words after subsampling, so there is nothing to learn from; use preset=small, or "
@@ -171,15 +175,10 @@ class _TrainingRun:
                 self._save()
 
     def _start(self, first: int, end: int, held_out: bool = False) -> TrainingJob:
-        return self.executor.start(first, end, held_out, lambda: self.interrupted)
-
-    def _interrupt(self) -> None:
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True  # nothing else: this runs in a signal handler, between any two instructions
+        return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
 
     def _stop_if_interrupted(self) -> None:
-        if self.interrupted:
+        if self.interruption.requested:
             self._save()
             raise KeyboardInterrupt
 
@@ -220,17 +219,38 @@ class _TrainingRun:
         progress = dataclasses.replace(self.progress(), epoch=len(self.epochs), loss=self.epochs[-1].loss)
         self.callbacks.on_epoch(progress)
 
+    def _check_held_out(self) -> None:
+        """Raise CorpusError if the held-out lines have nothing to predict; resumed training goes on without them.
+
+        Which lines are held out and which of their words are kept is the same in every epoch, so the first chunk with a
+        masked word answers the question.
+        """
+        self.validates = self.config.training.validation > 0
+        if not self.validates:
+            return
+        is_empty = True
+        with self._start(0, self.corpus.chunks, held_out=True) as job:
+            for result in job.results():
+                if result.masked_words:
+                    is_empty = False
+                    job.stop()
+        if not is_empty or self.interruption.requested:
+            return
+        empty = f"the lines that validation={self.config.training.validation:g} holds out have no words to predict"
+        if self.model.state is None:
+            raise CorpusError(f"{empty}; raise validation, or leave it out")
+        self.validates = False
+        self.callbacks.note(f"Training goes on without a validation loss, because {empty}.")
+
     def _validate(self) -> float | None:
         """Return the mean loss over held-out lines, at learning rate 0 and with the same random numbers every time."""
-        if not self.config.training.validation:
+        if not self.validates:
             return None
         total = _LossSum()
         with self._start(0, self.corpus.chunks, held_out=True) as job:
             for result in job.results():
                 total.add(*result)
         self._stop_if_interrupted()
-        if not total.masked_words:
-            raise CorpusError("the held-out lines have no words to predict; raise validation")
         return total.mean
 
     def _epochs_without_progress(self) -> int:
@@ -261,23 +281,25 @@ class _TrainingRun:
 
     def _save(self) -> None:
         if self.checkpoint:
-            self.checkpoint(
-                TrainingState(
-                    corpus=self.corpus.digest,
-                    sources=[],
-                    blocks_done=self.next_chunk,
-                    words=self.all_epochs.words,
-                    masked_words=self.all_epochs.masked_words,
-                    seconds=self.seconds,
-                    epoch_words=self.epoch.words,
-                    epoch_masked_words=self.epoch.masked_words,
-                    epoch_loss=self.epoch.loss,
-                    epoch_seconds=self.epoch_seconds,
-                    epochs=[dataclasses.asdict(epoch) for epoch in self.epochs],
-                    content=self._content,
-                )
-            )
+            with self.interruption.protected():
+                self.checkpoint(self._state())
         self.saved = time.monotonic()
+
+    def _state(self) -> TrainingState:
+        return TrainingState(
+            corpus=self.corpus.digest,
+            sources=[],
+            blocks_done=self.next_chunk,
+            words=self.all_epochs.words,
+            masked_words=self.all_epochs.masked_words,
+            seconds=self.seconds,
+            epoch_words=self.epoch.words,
+            epoch_masked_words=self.epoch.masked_words,
+            epoch_loss=self.epoch.loss,
+            epoch_seconds=self.epoch_seconds,
+            epochs=[dataclasses.asdict(epoch) for epoch in self.epochs],
+            content=self._content,
+        )
 
     @cached_property
     def _content(self) -> str:

@@ -23,6 +23,8 @@ from posvec.presets import make_config
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
+from posvec.system.remote import is_remote
+from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
 from posvec.training.callbacks import Callback
 from posvec.training.chunks import ChunkedCorpus, content_digest
@@ -296,14 +298,18 @@ def train_prepared(
         model.save(output, overwrite=saved_here)
         saved_here = True
 
-    with locked_folder(output):
+    if output is not None and not is_remote(output):
+        output = Path(output).absolute()  # a callback may change the working folder
+    # A signal from here on ends training only after the checkpoint or the complete model is saved.
+    with locked_folder(output), deferred_signals() as interruption:
         with (backend or LocalBackend()).executor(model, encoded) as executor:
             report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
-        check_parameters(model)
-        model.report = dataclasses.replace(report, before=before)
-        model.state = None
-        if output is not None:
-            model.save(output, overwrite=saved_here)
+        with interruption.protected():
+            check_parameters(model)
+            model.report = dataclasses.replace(report, before=before)
+            model.state = None
+            if output is not None:
+                model.save(output, overwrite=saved_here)
     return model
 
 
