@@ -191,7 +191,7 @@ def test_a_search_allocates_less_than_the_size_of_the_table():
         (lambda v: v.most_similar([0.5, 0.5]), r"vectors of 20 numbers, not of 0\.5"),
         (lambda v: v.most_similar(5), r"a query must be a word, a vector or a list of them, not 5"),
         (lambda v: v.most_similar("w1", topn=None), r"topn must be an integer, not None"),
-        (lambda v: v.most_similar("w1", restrict_vocab=0), r"restrict_vocab must be at least 1 word, not 0"),
+        (lambda v: v.most_similar("w1", restrict_vocab=0), r"restrict_vocab is 0, but must be at least 1"),
         (lambda v: v.most_similar_batch("w1"), r"put a single query in a list"),
         (lambda v: v.most_similar_batch(["w1", "w2"], ["w3"]), r"must have the same length, not 2 and 1"),
         (lambda v: v.most_similar_cosmul(negative="w1"), r"most_similar_cosmul needs at least one word"),

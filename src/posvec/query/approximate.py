@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ModelError, PosvecError
-from posvec.query.exact import RankedRows, top_indices
+from posvec.query.exact import SCORES, RankedRows, top_indices
 from posvec.storage.folders import Folder, load_folder
 from posvec.storage.safetensors import read_tensors, write_tensors
-from posvec.system.arrays import FloatArray
+from posvec.system.arrays import FloatArray, unit_rows
 from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ class NeighborIndex:
         index = require_extra("usearch.index", "ann").Index(
             ndim=vectors.vector_size, metric="ip", dtype="f16", connectivity=connectivity, expansion_add=effort
         )
+        _ = vectors.norms  # raises an error if a vector is not finite
         for begin in range(0, len(vectors), _ROWS):
             ids = np.arange(begin, min(begin + _ROWS, len(vectors)))
-            index.add(ids, vectors.table[ids] / vectors.norms[ids, None], threads=threads)
+            index.add(ids, unit_rows(vectors.table[ids]), threads=threads)
             if progress:
                 progress((begin + len(ids)) / len(vectors))
         return NeighborIndex(vectors, index, effort)
@@ -103,15 +104,22 @@ class NeighborIndex:
         # Fetch twice as many candidates as requested, because half precision may order close ones wrongly.
         count = min(2 * topn + max(map(len, excluded)), len(self._index))
         self._index.expansion_search = max(self._effort, count)
-        matches = self._index.search(queries, count)
         words = vectors.index_to_key
-        for query, keys, size, out in zip(
-            queries, np.atleast_2d(matches.keys), np.atleast_1d(_counts(matches)), excluded, strict=True
-        ):
-            ids = np.sort([key for key in keys[:size].tolist() if key not in out])
-            cosines = vectors.get_vectors([words[i] for i in ids], norm=True) @ query
-            order = top_indices(cosines, topn)
-            yield RankedRows(ids[order].tolist(), cosines[order].tolist())
+        together = max(1, SCORES // count)
+        for first in range(0, len(queries), together):
+            batch = slice(first, first + together)
+            matches = self._index.search(queries[batch], count)
+            for query, keys, size, out in zip(
+                queries[batch],
+                np.atleast_2d(matches.keys),
+                np.atleast_1d(_counts(matches)),
+                excluded[batch],
+                strict=True,
+            ):
+                ids = np.sort([key for key in keys[:size].tolist() if key not in out])
+                cosines = vectors.get_vectors([words[i] for i in ids], norm=True) @ query
+                order = top_indices(cosines, topn)
+                yield RankedRows(ids[order].tolist(), cosines[order].tolist())
 
     def save(self, overwrite: bool = False) -> Path:
         """Save the index into the folder of the model that its vectors were loaded from.

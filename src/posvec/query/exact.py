@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from posvec.system.arrays import FloatArray
 # Memory is bounded by scoring this many queries, and computing this many scores, at a time. The first block only has to
 # find a threshold that later scores must exceed, so it can be smaller.
 QUERIES, FIRST_SCORES, SCORES = 256, 1 << 20, 1 << 21
+
+_COUNTED_RANKS = 16  # for more ranks, sorting all scores is faster
 
 
 class RankedRows(NamedTuple):
@@ -31,8 +33,9 @@ def search_rows(
     is typically a matrix product, which NumPy's BLAS computes on all cores.
     """
     topn = max(0, min(topn, rows))
-    for first in range(0, queries, QUERIES):
-        batch = slice(first, min(first + QUERIES, queries))
+    together = max(1, min(QUERIES, SCORES // max(1, topn)))
+    for first in range(0, queries, together):
+        batch = slice(first, min(first + together, queries))
         size = batch.stop - batch.start
         top = _TopRows(size, topn)
         pairs = np.array([(query, row) for query, ids in enumerate(excluded[batch]) for row in ids], np.intp)
@@ -45,7 +48,7 @@ def search_rows(
         yield from top.results()
 
 
-def top_indices(scores: FloatArray, topn: int) -> NDArray[np.intp]:
+def top_indices(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
     """Return the indices of the ``topn`` highest scores, best first; ties are in the order of their indices."""
     topn = min(topn, len(scores))
     if topn <= 0:
@@ -56,6 +59,16 @@ def top_indices(scores: FloatArray, topn: int) -> NDArray[np.intp]:
     chosen = np.concatenate([above, np.flatnonzero(scores == last)[: topn - len(above)]])
     order: NDArray[np.intp] = chosen[np.lexsort((chosen, -scores[chosen]))]
     return order
+
+
+def ranks(scores: NDArray[np.floating[Any]], ids: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rank of each of some rows by its score; 1 is the highest, and ties are in the order of their rows."""
+    if len(ids) > _COUNTED_RANKS:
+        rank = np.empty(len(scores), np.intp)
+        rank[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+        return rank[ids]
+    counted = [1 + (scores > scores[i]).sum() + (scores[:i] == scores[i]).sum() for i in ids.tolist()]
+    return np.array(counted, np.intp)
 
 
 class _TopRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,8 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.errors import PosvecError
-from posvec.query.parsing import WeightedItems, WordOrVector, check_same_length
-from posvec.system.arrays import FloatArray, unit_vector
+from posvec.query.parsing import WeightedItems, WordOrVector, check_same_length, parse_number
+from posvec.system.arrays import (
+    DoubleArray,
+    FloatArray,
+    IndexArray,
+    is_plain_norm,
+    row_norms,
+    unit_rows,
+    unit_vector,
+)
+
+_EXTREME_ROWS = 4096  # whose cosines are computed at a time
 
 
 class VectorLookup(ABC):
@@ -46,12 +57,16 @@ class VectorLookup(ABC):
     @cached_property
     def norms(self) -> FloatArray:
         """The lengths of all word vectors, (V,); 1 for a zero vector, so that its cosine with anything is 0."""
-        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
+        norms = row_norms(self.table)
         if not np.isfinite(norms).all():
-            word = self.index_to_key[int(np.flatnonzero(~np.isfinite(norms))[0])]
-            raise PosvecError(f"the vector of {word!r} is not finite; train the model again or restore it from a copy")
+            raise not_finite_error(self.index_to_key[int(np.flatnonzero(~np.isfinite(norms))[0])])
         norms[norms == 0] = 1
         return norms
+
+    @cached_property
+    def _extreme_ids(self) -> IndexArray:
+        """The vectors that are so long or so short that products with them would overflow or lose their digits."""
+        return np.flatnonzero(~is_plain_norm(self.norms))
 
     def get_mean_vector(
         self,
@@ -93,12 +108,20 @@ class VectorLookup(ABC):
         weights = np.ones(len(keys)) if weights is None else weights
         check_same_length(keys, weights)
         items = [
-            (key, float(weight))
+            (key, parse_number("a weight", weight))
             for key, weight in zip(keys, weights, strict=True)
             if not (ignore_missing and isinstance(key, str) and not self.has_vector(key))
         ]
-        mean = self._weighted_sum(items, pre_normalize) / np.float32(sum(abs(weight) for _, weight in items) or 1)
-        return unit_vector(mean) if post_normalize else mean
+        total, exponent = self._weighted_sum(items, pre_normalize)
+        if post_normalize:
+            return unit_vector(total)
+        largest = math.frexp(max((abs(weight) for _, weight in items), default=0.0))[1]
+        divisor = sum(math.ldexp(abs(weight), -largest) for _, weight in items) or 1.0
+        with np.errstate(over="ignore", under="ignore"):
+            mean: FloatArray = np.ldexp(total / divisor, exponent - largest).astype(np.float32)
+        if not np.isfinite(mean).all():
+            raise PosvecError("the mean of the vectors is too large for float32; scale the vectors down")
+        return mean
 
     def get_mean_vector_batch(self, lists: Sequence[Sequence[WordOrVector]], **options: Any) -> FloatArray:
         """Return :meth:`get_mean_vector` of each list, (n, D).
@@ -122,26 +145,54 @@ class VectorLookup(ABC):
 
     def _cosines(self, queries: FloatArray, block: slice) -> FloatArray:
         """The cosines of a block of the vocabulary with unit vectors, (words, queries)."""
-        cosines: FloatArray = self.table[block] @ queries.T
-        cosines /= self.norms[block, None]
+        norms = self.norms[block, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            cosines: FloatArray = self.table[block] @ queries.T
+        cosines /= norms
+        first, last = np.searchsorted(self._extreme_ids, [block.start, block.stop])
+        for begin in range(int(first), int(last), _EXTREME_ROWS):
+            ids = self._extreme_ids[begin : min(begin + _EXTREME_ROWS, int(last))]
+            cosines[ids - block.start] = unit_rows(self.table[ids]) @ queries.T
         return cosines
 
     def _unit_vectors(self, items: Sequence[WordOrVector] | FloatArray) -> FloatArray:
         vectors = [unit_vector(self._vector_of(item)) for item in items]
         return np.array(vectors, np.float32).reshape(-1, self.vector_size)
 
-    def _weighted_sum(self, items: WeightedItems, normalize: bool = True) -> FloatArray:
-        total = np.zeros(self.vector_size, np.float32)
-        for item, weight in items:
-            total += np.float32(weight) * self._vector_of(item, normalize)
-        return total
+    def _weighted_sum(self, items: WeightedItems, normalize: bool = True) -> tuple[DoubleArray, int]:
+        """A sum of items times their weights, as a vector and the exponent of a power of two to multiply it by.
 
-    def _vector_of(self, item: WordOrVector, norm: bool = True) -> FloatArray:
+        Weights and vectors may be any finite numbers: their products and sums cannot overflow.
+        """
+        total, highest = np.zeros(self.vector_size), None
+        for item, weight in items:
+            vector = self._vector_of(item, normalize).astype(np.float64)
+            fraction, of_weight = math.frexp(weight)
+            of_vector = math.frexp(float(np.abs(vector).max()))[1]
+            exponent = of_weight + of_vector
+            if not weight or not vector.any():
+                continue
+            if highest is None or exponent > highest:
+                total, highest = np.ldexp(total, (exponent if highest is None else highest) - exponent), exponent
+            total += np.ldexp(fraction * np.ldexp(vector, -of_vector), exponent - highest)
+        return total, highest or 0
+
+    def _vector_of(self, item: WordOrVector, norm: bool = True) -> FloatArray | DoubleArray:
         if isinstance(item, str):
-            return self.get_vector(item, norm)
-        if not isinstance(item, np.ndarray) or item.shape != (self.vector_size,):
+            vector = self.get_vector(item, norm)
+            if not np.isfinite(vector).all():
+                raise not_finite_error(item)
+            return vector
+        if not isinstance(item, np.ndarray) or item.shape != (self.vector_size,) or item.dtype.kind not in "fiu":
             found = f"an array of shape {item.shape}" if isinstance(item, np.ndarray) else repr(item)
             raise PosvecError(f"a query consists of words and vectors of {self.vector_size} numbers, not of {found}")
-        if not np.isfinite(item).all():
+        with np.errstate(over="ignore"):
+            numbers: DoubleArray = item.astype(np.float64)
+        if not np.isfinite(numbers).all():
             raise PosvecError("the query vector has a value that is not finite; replace it by a number")
-        return np.asarray(item, np.float32)
+        return numbers
+
+
+def not_finite_error(word: str) -> PosvecError:
+    """Return the error for a word whose vector has infinite or undefined numbers."""
+    return PosvecError(f"the vector of {word!r} is not finite; train the model again or restore it from a copy")

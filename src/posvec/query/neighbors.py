@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from posvec.errors import PosvecError
-from posvec.query.exact import RankedRows, search_rows
+from posvec.query.exact import SCORES, RankedRows, search_rows
 from posvec.query.lookup import VectorLookup
-from posvec.query.parsing import QueryItems, WeightedItems, parse_queries
+from posvec.query.parsing import QueryItems, WeightedItems, parse_integer, parse_queries
 from posvec.system.arrays import FloatArray, unit_vector
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class NeighborQueries(VectorLookup):
         ----------
         positive, negative
             An item or a list of items. An item is a word, which is added as a unit vector; a vector, which is added as
-            it is; or a pair of one of them and its weight. The words themselves are left out of the result.
+            it is; or a pair of one of them and its weight, any finite number. The words themselves are left out of the
+            result.
         topn
             How many words to return.
         restrict_vocab
@@ -103,13 +104,13 @@ class NeighborQueries(VectorLookup):
         >>> [len(found) for found in vectors.most_similar_batch(["cat", ["house", "field"]], topn=3)]
         [3, 3]
         """
+        topn, rows = _parse_topn(topn), self._searched_rows(restrict_vocab)
         queries = [plus + minus for plus, minus in parse_queries(positive, negative)]
         for items in queries:
             if not items:
                 raise PosvecError("most_similar needs at least one word; give one as positive")
-        units = np.array([unit_vector(self._weighted_sum(items)) for items in queries]).reshape(-1, self.vector_size)
+        units = np.array([unit_vector(self._weighted_sum(items)[0]) for items in queries]).reshape(-1, self.vector_size)
         excluded = [self._vocabulary_ids(items) for items in queries]
-        rows = self._searched_rows(topn, restrict_vocab)
         if index is not None:
             if rows < len(self.index_to_key):
                 raise PosvecError("an index searches all words; leave out restrict_vocab, or the index (--approximate)")
@@ -161,6 +162,7 @@ class NeighborQueries(VectorLookup):
         restrict_vocab: int | None = None,
     ) -> list[list[Neighbor]]:
         """Answer many :meth:`most_similar_cosmul` queries, given as to :meth:`most_similar_batch`."""
+        topn, rows = _parse_topn(topn), self._searched_rows(restrict_vocab)
         queries = parse_queries(positive, negative)
         for plus, minus in queries:
             if not plus:
@@ -172,15 +174,18 @@ class NeighborQueries(VectorLookup):
 
         def score(batch: slice, block: slice) -> FloatArray:
             terms = sides[2 * batch.start : 2 * batch.stop]
-            ends = np.cumsum([len(side) for side in terms])
-            shifted = (1 + self._cosines(np.concatenate(terms), block)) / 2
-            products: list[FloatArray] = [each.prod(1) for each in np.split(shifted, ends[:-1], axis=1)]
-            plus, minus = np.stack(products[::2], axis=1), np.stack(products[1::2], axis=1)
-            quotient: FloatArray = plus / (minus + np.float32(1e-6))
-            return quotient
+            ends, words = np.cumsum([len(side) for side in terms]), np.concatenate(terms)
+            quotients: list[FloatArray] = []
+            # As many rows at a time as bound the memory also for queries of many words.
+            size = max(1, SCORES // len(words))
+            for begin in range(block.start, block.stop, size):
+                shifted = (1 + self._cosines(words, slice(begin, min(begin + size, block.stop)))) / 2
+                products: list[FloatArray] = [each.prod(1) for each in np.split(shifted, ends[:-1], axis=1)]
+                plus, minus = np.stack(products[::2], axis=1), np.stack(products[1::2], axis=1)
+                quotients.append(plus / (minus + np.float32(1e-6)))
+            return np.concatenate(quotients)
 
         excluded = [self._vocabulary_ids(plus + minus) for plus, minus in queries]
-        rows = self._searched_rows(topn, restrict_vocab)
         return self._neighbors(search_rows(score, len(queries), rows, topn, excluded))
 
     def similar_by_word(self, word: str, topn: int = 10, restrict_vocab: int | None = None) -> list[Neighbor]:
@@ -196,16 +201,14 @@ class NeighborQueries(VectorLookup):
     def _vocabulary_ids(self, items: WeightedItems) -> list[int]:
         return [self.key_to_index[item] for item, _ in items if isinstance(item, str) and item in self.key_to_index]
 
-    def _searched_rows(self, topn: int, restrict_vocab: int | None) -> int:
-        if isinstance(topn, bool) or not isinstance(topn, int | np.integer):
-            raise PosvecError(
-                f"topn must be an integer, not {topn!r}; for the similarities of all words use "
-                f"1 - vectors.distances(word)"
-            )
-        if restrict_vocab is not None and restrict_vocab < 1:
-            raise PosvecError(f"restrict_vocab must be at least 1 word, not {restrict_vocab}")
-        return min(restrict_vocab or len(self.index_to_key), len(self.index_to_key))
+    def _searched_rows(self, restrict_vocab: int | None) -> int:
+        words = len(self.index_to_key)
+        return words if restrict_vocab is None else min(parse_integer("restrict_vocab", restrict_vocab, 1), words)
 
     def _neighbors(self, results: Iterator[RankedRows]) -> list[list[Neighbor]]:
         words = self.index_to_key
         return [[Neighbor(words[i], score) for i, score in zip(*rows, strict=True)] for rows in results]
+
+
+def _parse_topn(topn: object) -> int:
+    return parse_integer("topn", topn, remedy="; for the similarities of all words use 1 - vectors.distances(word)")
