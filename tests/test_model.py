@@ -63,14 +63,14 @@ def test_models_without_positions_give_both_sentences_the_very_same_context_vect
     assert {p.word for p in model.predict_masked(MEW, topn=2)} == {"mew", "bark"}
 
 
-def test_a_context_vector_is_the_mean_of_word_vectors_weighted_by_position(trained):
+def test_with_equal_weighting_a_context_vector_is_the_mean_of_word_vectors_weighted_by_position(trained):
     model = trained("constrained")
     parts = []
     for word, position in (("unlike", -2), ("dogs", -1), ("mew", 2)):
         vector = model.vectors[word].copy()
         vector[:12] *= model.positional_vectors[position + 5 if position < 0 else position + 4]
         parts.append(vector)
-    found = model.context_vector("unlike dogs [MASK] [PAD] mew")
+    found = model.context_vector("unlike dogs [MASK] [PAD] mew", weighting="equal")
     np.testing.assert_allclose(found, np.mean(parts, 0), rtol=1e-5, atol=1e-7)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -14,43 +13,22 @@ from numpy.typing import NDArray
 
 from posvec._kernel import INPUT_UNIT
 from posvec.config import Config
-from posvec.errors import ModelError, PosvecError, UnknownWordError
+from posvec.errors import ModelError
 from posvec.initializers import initialize
-from posvec.query.contexts import MASK, PAD_WORD, context_of_mask, mask_word, split_sentence
-from posvec.query.exact import top_indices
+from posvec.query.masked import ContextWeighting, MaskedWordQueries, Prediction
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression
 from posvec.storage.records import TrainingReport, TrainingState
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, build_rows
-from posvec.system.arrays import FloatArray, is_padded, padded_table, sigmoid
+from posvec.system.arrays import FloatArray, is_padded, padded_table
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Prediction:
-    """A prediction of a masked word.
-
-    Attributes
-    ----------
-    word
-        The predicted word.
-    rank
-        Its rank among all words of the vocabulary; 1 is best.
-    score
-        s(w, C) = u_C . v_w
-    probability
-        sigma(score)
-    """
-
-    word: str
-    rank: int
-    score: float
-    probability: float
+__all__ = ["Model", "Prediction"]
 
 
-class Model:
+class Model(MaskedWordQueries):
     """A general, subword, positional or constrained positional model.
 
     Train a model with :func:`posvec.train`, open a saved one with :func:`posvec.load`. The four kinds differ in two
@@ -194,46 +172,12 @@ class Model:
             raise ModelError("a compressed model cannot be trained further; train the one that it was made from")
         return tables[0], tables[1]
 
-    # ---- vectors and predictions --------------------------------------------------------------------------------
+    # ---- vectors --------------------------------------------------------------------------------------------
 
     @cached_property
     def vectors(self) -> WordVectors:
         """The word vectors: each is the mean of the rows of its word."""
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
-
-    def context_vector(self, sentence: str | Sequence[str], position: int | None = None) -> FloatArray:
-        """Return u_C, the mean of u_w * [d_p, 1, ..., 1] over the context words of a masked word.
-
-        Parameters
-        ----------
-        sentence
-            A sentence with one [MASK]. [PAD] takes up a position and contributes nothing; words without a vector are
-            skipped, as in training.
-        position
-            The index of the word to mask, in a sentence without [MASK]; the first word has index 0.
-
-        Returns
-        -------
-        ndarray
-            The context vector, of shape (D,).
-        """
-        # Summed in an order that does not depend on positions, so that a model without positional features gives
-        # permuted sentences exactly the same vector.
-        context = sorted(self.context(sentence, position))
-        total = sum((self.weighted(*each) for each in context), np.zeros(self.config.model.dim))
-        return (total / len(context)).astype(np.float32)
-
-    def context(self, sentence: str | Sequence[str], position: int | None = None) -> list[tuple[str, int]]:
-        """Return the context words of the [MASK], or of the word at an index, each with its relative position."""
-        words = self.split(sentence)
-        words = words if position is None else mask_word(words, position)
-        return context_of_mask(self.counted_words(words), self.config.model.window, self.has_vector)
-
-    def weighted(self, word: str, position: int) -> NDArray[np.float64]:
-        """Return u_w * [d_p, 1, ..., 1], the contribution of a context word at a position to N u_C."""
-        weighted: NDArray[np.float64] = self.vectors[word].astype(np.float64)
-        weighted[: self.config.model.positional_dim] *= self.position(position)
-        return weighted
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:
         """Return the vector of a sentence, of shape (D,); see :meth:`sentence_vectors`."""
@@ -246,6 +190,7 @@ class Model:
         method: str = "mean",
         a: float = 1e-3,
         remove_component: bool = False,
+        weighting: ContextWeighting = "trained",
     ) -> FloatArray:
         """Return the vectors of sentences, of shape (n, D).
 
@@ -259,6 +204,8 @@ class Model:
             The parameter of ``sif``.
         remove_component
             Subtract the first principal component of the batch.
+        weighting
+            For ``positional``, how context words are weighted, see :meth:`context_vector`.
 
         Examples
         --------
@@ -268,96 +215,7 @@ class Model:
         """
         from posvec.query.sentences import sentence_vectors
 
-        return sentence_vectors(self, sentences, method, a, remove_component)
-
-    def predict_masked(
-        self,
-        sentence: str | Sequence[str],
-        topn: int = 10,
-        words: Sequence[str] = (),
-        features: Sequence[int] | None = None,
-    ) -> list[Prediction]:
-        """Predict the masked word of a sentence by s(w, C) = u_C . v_w.
-
-        Parameters
-        ----------
-        sentence
-            A sentence with one [MASK].
-        topn
-            The number of predictions.
-        words
-            Return the predictions of these words instead of the best ones.
-        features
-            Use only these features in the score.
-
-        Returns
-        -------
-        list of Prediction
-            The best words, or the given ones, with their ranks and scores.
-        """
-        context_vector = self.context_vector(sentence)
-        if features is None:
-            scores = self.output_vectors @ context_vector
-        else:
-            scores = self.output_vectors[:, list(features)] @ context_vector[list(features)]
-        chosen = np.array([self.masked_id(word) for word in words]) if words else top_indices(scores, topn)
-        return [
-            Prediction(
-                self.vocabulary.words[i],
-                1 + int((scores > scores[i]).sum()) + (int((scores[:i] == scores[i]).sum())),
-                float(scores[i]),
-                float(sigmoid(float(scores[i]))),
-            )
-            for i in chosen.tolist()
-        ]
-
-    def masked_id(self, word: str) -> int:
-        """Return the row of a word in the output vectors; only words of the vocabulary have one."""
-        if word not in self.vocabulary:
-            raise UnknownWordError(f"the model cannot predict {word}: not in its vocabulary; try a more frequent word")
-        return self.vocabulary.index[word]
-
-    @property
-    def positions(self) -> list[int]:
-        """The positions -c..-1, 1..c, in the order of the rows of ``positional_vectors``."""
-        window = self.config.model.window
-        return [*range(-window, 0), *range(1, window + 1)]
-
-    def position(self, position: int) -> FloatArray:
-        """Return d_p, of shape (D',), for p in -c..-1, 1..c."""
-        window = self.config.model.window
-        row = position + window if position < 0 else position + window - 1
-        vector: FloatArray = self.positional_vectors[row]
-        return vector
-
-    def position_importance(self) -> dict[int, float]:
-        """Return the l2 norm of d_p for every position p, scaled to 0..1."""
-        self.check_positional()
-        norms = np.linalg.norm(self.positional_vectors, axis=1)
-        span = norms.max() - norms.min()
-        scaled = (norms - norms.min()) / (span if span > 0 else 1)
-        return dict(zip(self.positions, scaled.tolist(), strict=True))
-
-    def check_positional(self) -> None:
-        """Raise PosvecError if the model has no positional vectors."""
-        if self.config.model.positional_dim == 0:
-            raise PosvecError(
-                f"a {self.config.kind} model has no positional vectors; train a positional or constrained model"
-            )
-
-    def split(self, sentence: str | Sequence[str]) -> list[str]:
-        """Split a sentence into words with the tokenizer of the model, keeping [MASK] and [PAD]."""
-        return split_sentence(sentence, self.config.text.tokenizer)
-
-    def counted_words(self, words: Sequence[str]) -> list[str]:
-        """Return the words that count as positions: as in training, all words or those that have a vector."""
-        if self.config.training.positions != "kept":
-            return list(words)
-        return [word for word in words if word in (MASK, PAD_WORD) or self.has_vector(word)]
-
-    def has_vector(self, word: str) -> bool:
-        """Return whether a word of a sentence has a vector; [MASK] and [PAD] have none."""
-        return word not in (MASK, PAD_WORD) and self.vectors.has_vector(word)
+        return sentence_vectors(self, sentences, method, a, remove_component, weighting)
 
     # ---- storage ----------------------------------------------------------------------------------------------
 

@@ -99,6 +99,21 @@ class SubwordRows:
         """Return the rows of a word of the vocabulary by its id, as in ``rows``, without computing all of these."""
         return np.insert(self.rows_of(self.words[word]), 0, word)
 
+    def trained_rows(self, word: str, known: bool) -> int:
+        """Return the paper's R: how many rows training adds up for a word.
+
+        Parameters
+        ----------
+        word
+            The word.
+        known
+            Whether it is in the vocabulary. All n-grams of such a word had rows in training, even if some were removed
+            by compression.
+        """
+        if not known:
+            return len(self.rows_of(word))
+        return 1 + len(subword_buckets(word, self.config))
+
     @cached_property
     def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
         order = np.argsort(self.bucket_ids)

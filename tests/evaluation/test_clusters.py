@@ -92,8 +92,9 @@ def test_the_partition_is_that_of_ward_in_scipy(build_model):
     ("count", "message"),
     [
         (5, r"4 positional features cannot form 5 clusters; use fewer"),
-        (0, r"must be an integer of at least 1 or 'auto', not 0"),
-        ("many", r"must be an integer of at least 1 or 'auto', not 'many'"),
+        (0, r"the number of clusters is 0, but must be at least 1; or give 'auto'"),
+        ("many", r"the number of clusters must be an integer, not 'many'; or give 'auto'"),
+        (float("nan"), r"the number of clusters must be an integer, not nan"),
     ],
 )
 def test_an_invalid_number_of_clusters_is_rejected(build_model, count, message):

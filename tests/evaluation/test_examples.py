@@ -7,25 +7,35 @@ import itertools
 import numpy as np
 import pytest
 
-from posvec import CorpusError
+import posvec
+from posvec import CorpusError, Model, Vocabulary
 from posvec.datasets import EMBEDDED_CORPORA
 from posvec.evaluation import masked
 from posvec.evaluation.clusters import find as find_clusters
 from posvec.evaluation.context_words import top
 from posvec.evaluation.examples import find
 
-NAMES = [one + two for one in ("ka", "lo", "mi") for two in ("ran", "tek", "mol", "bis")]
+NAMES = [one + two for one in ("ka", "lo", "mi") for two in ("ran", "tek", "molen", "bi")]
 
 
-@pytest.fixture(scope="module", params=["kept", "text"])
+@pytest.fixture(scope="module", params=["kept", "text", "subwords, rows", "subwords, words"])
 def model(build_model, request):
-    """Six positional features of eight, three for each side, c = 3; 12 words."""
+    """Six positional features of eight, three for each side, c = 3; 12 words, some of them longer than others."""
     draw = np.random.default_rng(5)
     positional = np.abs(draw.normal(0, 0.3, (6, 6)))
     positional[:3, :3] += 1
     positional[3:, 3:] += 1
-    inputs = {name: row.tolist() for name, row in zip(NAMES, draw.normal(size=(12, 8)), strict=True)}
-    return build_model(inputs, draw.normal(size=(12, 8)), positional, positions=request.param)
+    inputs, outputs = draw.normal(size=(12, 8)), draw.normal(size=(12, 8))
+    if request.param in ("kept", "text"):
+        rows = {name: row.tolist() for name, row in zip(NAMES, inputs, strict=True)}
+        return build_model(rows, outputs, positional, positions=request.param)
+    config = posvec.make_config(
+        "constrained", dim=8, positional_dim=6, window=3, min_count=1, max_n=4, context_mean=request.param.split()[1]
+    )
+    made = Model.create(config, Vocabulary.from_counts({name: 99 - i for i, name in enumerate(NAMES)}))
+    made.input_vectors[:] = draw.normal(size=made.input_vectors.shape) / 4
+    made.output_vectors[:], made.positional_vectors[:] = outputs, positional
+    return made
 
 
 def change(model, sentences, masked_word, cluster):
@@ -59,7 +69,7 @@ def test_from_words_the_greatest_change_of_all_is_found(model):
 
 def test_probabilities_are_those_that_the_sentences_get(model):
     clusters = find_clusters(model)
-    for corpus in (None, iter(["karan lotek mimol kabis lomol", "mitek lobis karan katek"])):
+    for corpus in (None, iter(["karan lotek mimolen kabi lomolen", "mitek lobi karan katek"])):
         for example in find(model, clusters, corpus).examples:
             for sentence, by_cluster, by_model in zip(
                 example.sentences, example.probabilities, example.model_probabilities, strict=True
@@ -102,7 +112,7 @@ def test_from_sentences_the_greatest_change_by_a_swap_is_found(model):
 def test_each_context_word_and_each_sentence_appears_once_and_the_greatest_change_first(model):
     clusters = find_clusters(model)
     built = find(model, clusters, topn=4).examples
-    read = find(model, clusters, iter(["karan lotek mimol kabis lomol", "mitek lobis karan katek"])).examples
+    read = find(model, clusters, iter(["karan lotek mimolen kabi lomolen", "mitek lobi karan katek"])).examples
     for examples in (built, read):
         for name in clusters.names:
             changes = [each.change for each in examples if each.cluster == name]
@@ -119,9 +129,9 @@ def test_rare_words_are_left_out(model):
 
 
 def test_the_number_of_sentences_to_search_is_limited(model):
-    lines = ["karan lotek mimol", "mitek lobis karan katek"]
+    lines = ["karan lotek mimolen", "mitek lobi karan katek"]
     found = find(model, corpus=iter(lines), sentences=1).examples
-    assert {word for each in found for word in each.sentences[0].split()} <= {"karan", "lotek", "mimol", "[MASK]"}
+    assert {word for each in found for word in each.sentences[0].split()} <= {"karan", "lotek", "mimolen", "[MASK]"}
 
 
 @pytest.mark.parametrize("line", ["nothing known here", "karan", "karan lotek"])
@@ -131,5 +141,5 @@ def test_a_corpus_without_a_usable_sentence_is_named(model, line):
 
 
 def test_an_embedded_corpus_is_known_by_its_name(model, monkeypatch):
-    monkeypatch.setitem(EMBEDDED_CORPORA, "tiny", lambda: iter(["karan lotek mimol kabis lomol"]))
+    monkeypatch.setitem(EMBEDDED_CORPORA, "tiny", lambda: iter(["karan lotek mimolen kabi lomolen"]))
     assert find(model, corpus="tiny").corpus == "tiny"

@@ -86,7 +86,9 @@ def answers(path: Path) -> dict[str, Any]:
         found["counts"] = loaded.vocabulary.counts.tolist()
         found["positional"] = loaded.positional_vectors.tolist()
         if loaded.has_outputs:
-            found["masked"] = [[each.word, each.score] for each in loaded.predict_masked(SENTENCE, topn=3)]
+            # Version 0.1.0 weighted context words equally.
+            masked = loaded.predict_masked(SENTENCE, topn=3, weighting="equal")
+            found["masked"] = [[each.word, each.score] for each in masked]
         if loaded.state:
             found["state"] = [loaded.state.blocks_done, loaded.state.words]
     return found

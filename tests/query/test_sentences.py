@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import posvec
 from posvec import PosvecError
+from posvec.query import sentences
 from posvec.query.sentences import METHODS, without_first_component
 
 SENTENCE = "karan lotek mimol nebis sudun taran"
@@ -62,6 +66,57 @@ def test_positional_is_the_mean_of_the_context_vectors_of_all_gaps(trained, kind
     np.testing.assert_allclose(found, np.mean(gaps, 0), rtol=1e-4, atol=1e-6)
 
 
+def quadratic(model, words, weighting):
+    """The mean of the context vectors of all gaps, with every pair of a word and a gap in memory."""
+    shape = model.config.model
+    words = model.counted_words(words)
+    known = np.array([number for number, word in enumerate(words) if model.has_vector(word)])
+    offset = known[:, None] - np.arange(len(words) + 1)
+    position = np.where(offset < 0, offset, offset + 1)
+    word, gap = np.nonzero(np.abs(position) <= shape.window)
+    terms, sizes = model.context_terms([words[number] for number in known], weighting)
+    context_size = np.bincount(gap, sizes[word], minlength=len(words) + 1)
+    weights = np.zeros((len(known), 2 * shape.window))
+    share = 1 / context_size[gap] / np.count_nonzero(context_size)
+    np.add.at(weights, (word, offset[word, gap] + shape.window), share)
+    mean = weights.sum(1) @ terms
+    mean[: shape.positional_dim] = ((weights @ model.positional_vectors) * terms[:, : shape.positional_dim]).sum(0)
+    return mean
+
+
+@pytest.mark.parametrize("weighting", ["trained", "equal"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"context_mean": "words"}, {"positions": "text"}, {"window": 1}, {"window": 40}], ids=str
+)
+@pytest.mark.parametrize("kind", ["general", "subword", "positional", "constrained"])
+def test_positional_has_the_values_of_the_quadratic_formula(trained, lines, kind, settings, weighting, monkeypatch):
+    model = trained(kind, **settings)
+    draw = random.Random(4)
+    for length in (1, 2, 3, 7, 30, 200):
+        words = draw.choices([*" ".join(lines[:3]).split(), "쥐", "karanlotek"], k=length)
+        if not any(map(model.has_vector, words)):
+            continue
+        expected = quadratic(model, words, weighting)
+        for numbers in (1 << 20, 100):  # at once, and a few words at a time
+            monkeypatch.setattr(sentences, "_NUMBERS", numbers)
+            found = sentences.sentence_vectors(model, [words], "positional", weighting=weighting)[0]
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("window", [15, 500])
+def test_positional_takes_memory_linear_in_the_line(trained, lines, window):
+    model = trained("constrained", window=window)
+    words = random.Random(4).choices(" ".join(lines[:100]).split(), k=64_000)
+    peaks = []
+    for length in (16_000, 64_000):
+        tracemalloc.start()
+        model.sentence_vector(words[:length], "positional")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 6 * peaks[0]
+    assert peaks[1] < 60e6  # all pairs of words and gaps would take 32 GB
+
+
 def test_only_positional_vectors_of_positional_models_depend_on_word_order(trained):
     shuffled = " ".join(reversed(SENTENCE.split()))
     for kind, method, knows in (
@@ -76,11 +131,11 @@ def test_only_positional_vectors_of_positional_models_depend_on_word_order(train
 @pytest.mark.parametrize("method", METHODS)
 def test_batches_equal_single_sentences_and_unknown_words_give_zeros(trained, method):
     model = trained("constrained")
-    sentences = [SENTENCE, "", "쥐 쥐", "[MASK] [PAD]", "lotek karan"]
-    found = model.sentence_vectors(iter(sentences), method)
+    texts = [SENTENCE, "", "쥐 쥐", "[MASK] [PAD]", "lotek karan"]
+    found = model.sentence_vectors(iter(texts), method)
     assert found.shape == (5, 16)
     assert found.dtype == np.float32
-    for vector, sentence in zip(found, sentences, strict=True):
+    for vector, sentence in zip(found, texts, strict=True):
         assert np.array_equal(vector, model.sentence_vector(sentence, method))
     assert not found[1:4].any()
     assert found[0].any()
@@ -104,7 +159,10 @@ def test_the_first_principal_component_can_be_removed(trained, lines):
         ((["a"], "median"), r"unknown method 'median' .*; choose from mean, sif, positional"),
         (("one sentence",), r"use sentence_vector for one"),
         ((["a"], "sif", 0.0), r"a must be greater than 0, not 0\.0"),
-        ((["a"], "sif", float("nan")), r"a must be greater than 0, not nan"),
+        ((["a"], "sif", float("inf")), r"a must be a finite number, not inf"),
+        ((["a"], "sif", 10**400), r"a must be a finite number, not 1000"),
+        ((5,), r"takes a list of sentences, not 5"),
+        ((["a"], "sif", float("nan")), r"a must be a finite number, not nan"),
         (([5],), r"a sentence is a string or a list of words, and 5 is neither"),
     ],
 )

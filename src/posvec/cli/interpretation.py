@@ -37,6 +37,13 @@ count_option = click.option(
 @click.option("--word", "words", multiple=True, help="also show the rank of this word; can be repeated")
 @click.option("--cluster", help="use only the features of this cluster, for example antepositional")
 @click.option("--why", metavar="WORD", help="instead, show what each context word contributes to the score of WORD")
+@click.option(
+    "--weighting",
+    type=click.Choice(["trained", "equal"]),
+    default="trained",
+    show_default=True,
+    help="weight context words as in training, or equally, as in the paper's table of masked words",
+)
 @click.option("--plot", type=PATH, help="with --why: draw a .png, .svg or .pdf file")
 @result_options
 def mask(
@@ -46,6 +53,7 @@ def mask(
     words: tuple[str, ...],
     cluster: str | None,
     why: str | None,
+    weighting: Literal["trained", "equal"],
     plot: Path | None,
     output: Path | None,
     as_json: bool,
@@ -65,13 +73,16 @@ def mask(
         if plot:
             raise ConfigError("--plot draws the contributions to a score; add --why WORD")
         show_result(
-            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster), as_json, output, overwrite
+            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster, weighting),
+            as_json,
+            output,
+            overwrite,
         )
         return
     if len(sentences) > 1:
         raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one sentence")
     show_result(
-        lambda: masked.explain(Model.load(model), sentences[0], why, cluster),
+        lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting),
         as_json,
         output,
         overwrite,

@@ -57,6 +57,13 @@ def vector(model: Path, words: tuple[str, ...], norm: bool, unknown: str) -> Non
     help="mean of word vectors; weighted mean with less weight for frequent words; or context vectors of the model",
 )
 @click.option("--a", type=float, default=1e-3, show_default=True, help="with sif: the weight of a word is a / (a + p)")
+@click.option(
+    "--weighting",
+    type=click.Choice(["trained", "equal"]),
+    default="trained",
+    show_default=True,
+    help="with positional: weight context words as in training, or equally",
+)
 @click.option("--remove-component", is_flag=True, help="subtract the common component of all sentences")
 @click.option("-o", "--output", type=PATH, help="write a NumPy array (.npy) instead of text")
 @click.option("--overwrite", is_flag=True, help="replace an existing file")
@@ -66,6 +73,7 @@ def sentence_vectors(
     texts: tuple[str, ...],
     method: str,
     a: float,
+    weighting: Any,
     remove_component: bool,
     output: Path | None,
     overwrite: bool,
@@ -90,7 +98,7 @@ def sentence_vectors(
     with open_corpus(sources(texts or ("-",)), TextConfig(**({"errors": errors} if errors else {}))) as corpus:
         # The common component depends on all sentences.
         batches = [corpus.lines()] if remove_component else _batches(corpus.lines())
-        made = (loaded.sentence_vectors(batch, method, a, remove_component) for batch in batches)
+        made = (loaded.sentence_vectors(batch, method, a, remove_component, weighting) for batch in batches)
         if output:
             with replacing(output) as stream:
                 np.save(stream, np.concatenate(list(made)))

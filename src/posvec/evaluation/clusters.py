@@ -14,15 +14,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from posvec.errors import ConfigError, PosvecError
+from posvec.errors import PosvecError
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
+from posvec.query.parsing import parse_integer
 from posvec.system.arrays import FloatArray, IndexArray
 from posvec.system.extras import require_extra
 
 ANTE, POST, INFORMATIONAL = "antepositional", "postpositional", "informational"
 
 _ORDER = (ANTE, POST, INFORMATIONAL)
+_MAX_FEATURES = 16_384  # whose distances take 1 GB
 _MAX_AUTO_CLUSTERS = 10  # the largest number of clusters that "auto" tries
 _COLUMNS = ("cluster", "size", "mean |d|", "right − left")
 
@@ -158,9 +160,16 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
     True
     """
     model.check_positional()
+    if model.config.model.positional_dim > _MAX_FEATURES:
+        raise PosvecError(
+            f"clustering compares all pairs of features, and this model has {model.config.model.positional_dim:,} "
+            f"positional ones; at most {_MAX_FEATURES:,} are possible"
+        )
     weights = np.abs(model.positional_vectors)
     window, size = model.config.model.window, weights.shape[1]
     differences = (weights[window:] - weights[:window][::-1]).T
+    # The clusters do not depend on the scale of the weights, and the squares of very large ones would overflow.
+    scaled = np.ldexp(differences, -int(np.frexp(weights.max())[1]))
     if count is None:
         count = 3 if size == model.config.model.dim else 2
     if count == "auto":
@@ -169,14 +178,13 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
                 f"count='auto' needs at least 3 positional features, and the model has {size}; give the number of "
                 "clusters"
             )
-        choices = [_ward(differences, each) for each in range(2, min(_MAX_AUTO_CLUSTERS, size - 1) + 1)]
-        labels = max(choices, key=lambda choice: _silhouette(differences, choice) or -1.0)
+        choices = [_ward(scaled, each) for each in range(2, min(_MAX_AUTO_CLUSTERS, size - 1) + 1)]
+        labels = max(choices, key=lambda choice: _silhouette(scaled, choice) or -1.0)
     else:
-        if not isinstance(count, int) or count < 1:
-            raise ConfigError(f"the number of clusters must be an integer of at least 1 or 'auto', not {count!r}")
+        count = parse_integer("the number of clusters", count, 1, "; or give 'auto'")
         if count > size:
             raise PosvecError(f"{size} positional features cannot form {count} clusters; use fewer clusters")
-        labels = _ward(differences, count)
+        labels = _ward(scaled, count)
     parts = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     clusters = [
         FeatureCluster(
@@ -188,7 +196,7 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
         for name, part in zip(_names(weights, differences, parts), parts, strict=True)
     ]
     ordered = tuple(sorted(clusters, key=lambda each: _ORDER.index(each.name.partition("-")[0])))
-    return Clusters(tuple(model.positions), ordered, _silhouette(differences, labels), weights)
+    return Clusters(tuple(model.positions), ordered, _silhouette(scaled, labels), weights)
 
 
 def _listed(cluster: FeatureCluster) -> str:
@@ -214,9 +222,9 @@ def _names(weights: FloatArray, differences: FloatArray, parts: Sequence[IndexAr
 
     Several clusters of one side are numbered, the largest first.
     """
-    names = [ANTE if differences[part].mean() < 0 else POST for part in parts]
+    names = [ANTE if differences[part].mean(dtype=np.float64) < 0 else POST for part in parts]
     if len(parts) > 2:
-        names[int(np.argmax([weights[:, part].mean() for part in parts]))] = INFORMATIONAL
+        names[int(np.argmax([weights[:, part].mean(dtype=np.float64) for part in parts]))] = INFORMATIONAL
     numbers: Counter[str] = Counter()
     repeated = {name for name, times in Counter(names).items() if times > 1}
     for index in sorted(range(len(parts)), key=lambda each: -len(parts[each])):

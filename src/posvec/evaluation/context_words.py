@@ -1,7 +1,8 @@
 """Importance of context words according to clusters of positional features.
 
-The importance of context word w according to cluster J is the mean of |u_w,j| over j in J. A word belongs to the class
-of the cluster J according to which it is most important.
+The importance of context word w according to cluster J is the mean of |u_w,j| over j in J, where u_w is the word's
+vector, the mean of its rows. A word belongs to the class of the cluster J according to which it is most important; how
+often its rows count in a context vector (see :mod:`posvec.query.masked`) does not change its class.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from typing import Literal
 
 import numpy as np
 
+from posvec.errors import ConfigError
 from posvec.evaluation.clusters import Clusters, find
 from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.query.exact import top_indices
+from posvec.query.lookup import not_finite_error
+from posvec.query.parsing import parse_integer
 from posvec.system.arrays import FloatArray
+
+_ROWS = 1 << 14  # words whose importance is computed at a time, so that the table is never copied as a whole
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,13 @@ def top(
     >>> sum(result.class_sizes.values()) == len(model.vocabulary)
     True
     """
+    topn = parse_integer("topn", topn, 0)
+    if order not in ("importance", "ratio"):
+        raise ConfigError(f"order must be importance or ratio, not {order!r}")
+    if restrict_vocab is not None:
+        restrict_vocab = min(parse_integer("restrict_vocab", restrict_vocab, 1), len(model.vocabulary))
     clusters = clusters or find(model)
-    table = importance(model.vectors.table[:restrict_vocab], clusters)
+    table = importance(model.vectors.table[:restrict_vocab], clusters, model.vocabulary.words)
     classes = table.argmax(1)
     listed = {}
     for number, name in enumerate(clusters.names):
@@ -136,23 +147,43 @@ def top(
         chosen = of_class[top_indices(values, topn)]
         listed[name] = tuple(_word(model.vocabulary.words[i], table[i], clusters) for i in chosen)
     sizes = np.bincount(classes, minlength=len(clusters))
-    given = tuple(_word(word, importance(model.vectors[word][np.newaxis], clusters)[0], clusters) for word in words)
+    given = tuple(
+        _word(word, importance(model.vectors[word][np.newaxis], clusters, [word])[0], clusters) for word in words
+    )
     return ContextWords(listed, dict(zip(clusters.names, sizes.tolist(), strict=True)), given)
 
 
-def importance(vectors: FloatArray, clusters: Clusters) -> FloatArray:
+def importance(vectors: FloatArray, clusters: Clusters, words: Sequence[str] = ()) -> FloatArray:
     """Return the mean of |u_w,j| over the features of each cluster, (N, clusters), for word vectors (N, D).
+
+    Parameters
+    ----------
+    vectors
+        The vectors.
+    clusters
+        Clusters of positional features.
+    words
+        The words of the vectors, for error messages.
 
     Examples
     --------
     >>> import posvec
     >>> from posvec.evaluation import clusters, context_words
     >>> model = posvec.load("model")
-    >>> context_words.importance(model.vectors.table, clusters.find(model)).shape == (len(model.vocabulary), 2)
+    >>> table = context_words.importance(model.vectors.table, clusters.find(model), model.vocabulary.words)
+    >>> table.shape == (len(model.vocabulary), 2)
     True
     """
-    columns = [np.abs(vectors[:, list(cluster.features)]).mean(1) for cluster in clusters]
-    table: FloatArray = np.stack(columns, 1)
+    table = np.empty((len(vectors), len(clusters)), np.float32)
+    for begin in range(0, len(vectors), _ROWS):
+        part = np.abs(vectors[begin : begin + _ROWS])
+        for number, cluster in enumerate(clusters):
+            # In float64, because the sum of finite numbers can exceed float32.
+            table[begin : begin + _ROWS, number] = part[:, list(cluster.features)].mean(1, dtype=np.float64)
+    finite = np.isfinite(table).all(1)
+    if not finite.all():
+        row = int(finite.argmin())
+        raise not_finite_error(words[row] if len(words) > row else f"row {row}")
     return table
 
 

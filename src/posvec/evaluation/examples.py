@@ -28,7 +28,10 @@ from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.query.contexts import MASK, PAD_WORD
 from posvec.query.exact import top_indices
-from posvec.system.arrays import FloatArray, IndexArray, sigmoid
+from posvec.query.masked import ContextTerms
+from posvec.query.parsing import parse_integer
+from posvec.storage.tables import finite_rows
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, sigmoid
 from posvec.training.sources import open_source
 
 # The importance of a context word bounds the change of the score (appendix of the paper), so only this many of the most
@@ -162,8 +165,10 @@ def find(
     >>> [sentence.split().count("[MASK]") for sentence in example.sentences]
     [1, 1]
     """
+    topn, sentences = parse_integer("topn", topn, 0), parse_integer("sentences", sentences, 0)
+    restrict_vocab = min(parse_integer("restrict_vocab", restrict_vocab, 1), len(model.vocabulary))
     clusters = clusters or find_clusters(model)
-    table = importance(model.vectors.table[:restrict_vocab], clusters)
+    table = importance(model.vectors.table[:restrict_vocab], clusters, model.vocabulary.words)
     if corpus is None:
         found = [
             example for number in range(len(clusters)) for example in _from_words(model, clusters, number, table, topn)
@@ -184,12 +189,16 @@ def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray
     cluster = clusters.clusters[number]
     features = list(cluster.features)
     of_class = np.flatnonzero(table.argmax(1) == number)
-    candidates = of_class[top_indices(table[of_class, number], _CONTEXT_WORDS)]
-    output = model.output_vectors[: len(table), features]
-    positional = model.positional_vectors[:, features]
+    words = model.vocabulary.words
+    # The context vector of a single word is proportional to S_m / N, which is u_m times a factor.
+    factors = _single_word_factors(model, [words[i] for i in of_class.tolist()])
+    candidates = of_class[top_indices(table[of_class, number] * factors, _CONTEXT_WORDS)]
+    terms, sizes = model.context_terms([words[i] for i in candidates.tolist()])
+    output = finite_rows(model.output_vectors, np.arange(len(table)))[:, features]
+    positional = model.positional_vectors[:, features].astype(np.float64)
     found = []
-    for context_id in candidates.tolist():
-        scores = (positional * model.vectors.table[context_id, features]) @ output.T  # (2c, masked words)
+    for context_id, vector in zip(candidates.tolist(), terms[:, features] / sizes[:, np.newaxis], strict=True):
+        scores = (positional * vector) @ output.T  # (2c, masked words)
         change = sigmoid(scores.max(0)) - sigmoid(scores.min(0))
         change[context_id] = 0  # a word that predicts itself makes no useful example
         masked_id = int(change.argmax())
@@ -208,10 +217,11 @@ def _from_sentences(
     best_swaps: dict[str, list[tuple[list[str], _Swap]]] = {cluster.name: [] for cluster in clusters}
     for line in lines:
         ids = np.array([model.vocabulary.index.get(word, -1) for word in line])
+        terms = _line_terms(model, line, ids)
         for number, cluster in enumerate(clusters):
             movable = (ids >= 0) & (ids < len(classes))
             movable[movable] = classes[ids[movable]] == number
-            swaps = _swaps(model, cluster, ids, movable, len(classes))
+            swaps = _swaps(model, cluster, ids, terms, movable, len(classes))
             if (swap := max(swaps, default=None, key=lambda each: each.change)) is not None:
                 best_swaps[cluster.name].append((line, swap))
     found = []
@@ -238,22 +248,38 @@ class _Swap:
     other: int
 
 
+def _line_terms(model: Model, line: Sequence[str], ids: IndexArray) -> ContextTerms:
+    """The terms and sizes of the words of a line; zeros for unknown words."""
+    distinct, inverse = np.unique(ids[ids >= 0], return_inverse=True)
+    terms, sizes = model.context_terms([model.vocabulary.words[i] for i in distinct.tolist()])
+    of_line = ContextTerms(np.zeros((len(line), terms.shape[1])), np.zeros(len(line)))
+    of_line.terms[ids >= 0], of_line.sizes[ids >= 0] = terms[inverse.reshape(-1)], sizes[inverse.reshape(-1)]
+    return of_line
+
+
 def _swaps(
-    model: Model, cluster: FeatureCluster, ids: IndexArray, movable: NDArray[np.bool_], restrict_vocab: int
+    model: Model,
+    cluster: FeatureCluster,
+    ids: IndexArray,
+    terms: ContextTerms,
+    movable: NDArray[np.bool_],
+    restrict_vocab: int,
 ) -> Iterator[_Swap]:
     """For each word that can be masked, the swaps that increase and decrease its score most."""
     features, window = list(cluster.features), model.config.model.window
     known = np.flatnonzero(ids >= 0)
-    inputs = model.vectors.table[ids][:, features].astype(np.float64)  # rows of unknown words (-1) are never used
-    outputs = model.output_vectors[ids][:, features]
-    positional = model.positional_vectors[:, features]
-    for masked in known[ids[known] < restrict_vocab].tolist():
-        context = known[(known != masked) & (np.abs(known - masked) <= window)]
+    inputs = terms.terms[:, features]
+    outputs = finite_rows(model.output_vectors, ids[known])[:, features]
+    positional = model.positional_vectors[:, features].astype(np.float64)
+    for number in np.flatnonzero(ids[known] < restrict_vocab).tolist():
+        masked = int(known[number])
+        first, last = np.searchsorted(known, [masked - window, masked + window + 1])
+        context = np.concatenate([known[first:number], known[number + 1 : last]])
         if len(context) < 2 or not movable[context].any():
             continue
         rows = context - masked + window - (context > masked)
         # scores[a, b]: what the context word a would contribute from the position of the context word b
-        scores = (inputs[context] * outputs[masked]) @ positional[rows].T / len(context)
+        scores = (inputs[context] * outputs[number]) @ positional[rows].T / terms.sizes[context].sum()
         own = scores.diagonal()
         changed = (scores + scores.T - own[:, np.newaxis] - own)[movable[context]]
         # sigma is monotonic, so the probability changes most where the score increases or decreases most.
@@ -262,6 +288,13 @@ def _swaps(
             change = abs(float(sigmoid(own.sum() + changed[one, other]) - sigmoid(own.sum())))
             if change > 0:
                 yield _Swap(change, masked, int(context[movable[context]][one]), int(context[other]))
+
+
+def _single_word_factors(model: Model, words: Sequence[str]) -> DoubleArray:
+    """How many times longer than u_m the context vector of a single word m is, (n,): R_m / N."""
+    sizes = model.context_sizes(words)
+    by_rows = model.config.model.context_mean == "rows"
+    return np.ones(len(words)) if by_rows else model.vectors.row_counts(words) / sizes
 
 
 def _rows(example: Example) -> list[tuple[object, ...]]:

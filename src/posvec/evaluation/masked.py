@@ -5,8 +5,10 @@ The masked word is what word2vec calls the center word or target word.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ import numpy as np
 from posvec.errors import ConfigError
 from posvec.evaluation.clusters import FeatureCluster, find
 from posvec.evaluation.results import Result, Table, rich_table
-from posvec.model import Model, Prediction
+from posvec.model import Model
+from posvec.query.masked import ContextWeighting, Prediction, not_finite_score_error
+from posvec.query.parsing import parse_integer
 from posvec.system.arrays import sigmoid
 
 _COLUMNS = ("rank", "word", "score", "probability")
@@ -149,6 +153,7 @@ def predict(
     topn: int = 10,
     words: Sequence[str] = (),
     cluster: FeatureCluster | str | None = None,
+    weighting: ContextWeighting = "trained",
 ) -> MaskedWords:
     """Predict the masked words of sentences, with their ranks, scores s(w, C) and sigma(score).
 
@@ -164,6 +169,9 @@ def predict(
         Words that are also ranked, wherever they rank.
     cluster
         A cluster of positional features, or its name. The scores then use only the features of this cluster.
+    weighting
+        How context words are weighted: ``trained`` as in the training of the model, ``equal`` as in the paper's table
+        of masked words. See :mod:`posvec.query.masked`.
 
     Returns
     -------
@@ -179,26 +187,32 @@ def predict(
     [1, 2, 3]
     """
     sentences = (sentences,) if isinstance(sentences, str) else tuple(sentences)
-    if topn < 1 and not words:
+    if parse_integer("topn", topn) < 1 and not words:
         raise ConfigError("there is nothing to predict; ask for at least one of the best words, or name words")
     chosen = _cluster(model, cluster)
     features = chosen.features if chosen else None
+    predict = partial(model.predict_masked, features=features, weighting=weighting)
     predictions = []
     for sentence in sentences:
-        found = {each.word: each for each in model.predict_masked(sentence, topn, features=features)}
+        found = {each.word: each for each in predict(sentence, topn)}
         if words:
-            found |= {each.word: each for each in model.predict_masked(sentence, 0, words, features)}
+            found |= {each.word: each for each in predict(sentence, 0, words)}
         predictions.append(tuple(sorted(found.values(), key=lambda each: each.rank)))
     return MaskedWords(sentences, tuple(predictions), chosen.name if chosen else None)
 
 
 def explain(
-    model: Model, sentence: str | Sequence[str], masked_word: str, cluster: FeatureCluster | str | None = None
+    model: Model,
+    sentence: str | Sequence[str],
+    masked_word: str,
+    cluster: FeatureCluster | str | None = None,
+    weighting: ContextWeighting = "trained",
 ) -> Explanation:
     """Compute what every context word contributes to the score of a masked word.
 
-    The score is linear in the context words. The word with the vector u_w at position p contributes
-    (u_w * [d_p, 1, ..., 1]) . v / N, where v is the output vector of the masked word and N the number of context words.
+    The score is linear in the context words. The context word m at position p contributes
+    (S_m * [d_p, 1, ..., 1]) . v / N, where v is the output vector of the masked word, and S_m and N are those of
+    :mod:`posvec.query.masked`.
 
     Parameters
     ----------
@@ -210,6 +224,8 @@ def explain(
         A word of the model's vocabulary.
     cluster
         A cluster of positional features, or its name. The score then uses only the features of this cluster.
+    weighting
+        How context words are weighted, as in :func:`predict`.
 
     Returns
     -------
@@ -231,11 +247,13 @@ def explain(
     output = model.output_vectors[model.masked_id(masked_word)].astype(np.float64)
     if chosen:
         output[np.setdiff1d(np.arange(len(output)), chosen.features)] = 0
+    values = (model.contributions(context, weighting) @ output).tolist()
     contributions = tuple(
-        Contribution(word, position, float(model.weighted(word, position) @ output) / len(context))
-        for word, position in context
+        Contribution(word, position, value) for (word, position), value in zip(context, values, strict=True)
     )
-    score = sum(each.value for each in contributions)
+    score = sum(values)
+    if not math.isfinite(score):
+        raise not_finite_score_error(masked_word)
     return Explanation(
         sentence if isinstance(sentence, str) else " ".join(sentence),
         masked_word,

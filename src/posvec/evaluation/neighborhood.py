@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posvec.errors import ConfigError
 from posvec.evaluation.lookup import word_vectors
 from posvec.evaluation.results import Result, Table
+from posvec.query.parsing import parse_integer
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -102,18 +102,19 @@ def find(model: Model | WordVectors, word: str, topn: int = 40, restrict_vocab: 
     >>> found.places[0].word, len(found.places), 0 < found.explained <= 1
     ('cat', 6, True)
     """
-    if topn < 1:
-        raise ConfigError(f"topn is {topn}, but must be at least 1")
+    topn = parse_integer("topn", topn, 1)
     vectors = word_vectors(model)
     near = vectors.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
     words, similarities = [word, *(each.word for each in near)], [1.0, *(each.similarity for each in near)]
     units = vectors.get_vectors(words, norm=True).astype(np.float64)
     centered = units - units.mean(0)
-    # The Gram matrix of the words is small. An SVD of the vectors uses several threads that wait for one another, and
-    # takes many times as long when many requests run at once.
-    squares, components = np.linalg.eigh(centered @ centered.T)
-    squares, components = np.maximum(squares[::-1], 0), components[:, ::-1]
-    points = np.pad(components[:, :2] * np.sqrt(squares[:2]), ((0, 0), (0, 2 - len(squares[:2]))))
+    # The smaller of the two matrices of products, of the words or of the features. An SVD of the vectors uses several
+    # threads that wait for one another, and takes many times as long when many requests run at once.
+    by_words = len(centered) <= centered.shape[1]
+    squares, components = np.linalg.eigh(centered @ centered.T if by_words else centered.T @ centered)
+    squares, components = np.maximum(squares[::-1], 0), components[:, ::-1][:, :2]
+    points = components * np.sqrt(squares[:2]) if by_words else centered @ components
+    points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
     # The signs of components are arbitrary; choose them so that the word itself has positive coordinates.
     points *= np.where(points[0] < 0, -1, 1)
     total = float(squares.sum())

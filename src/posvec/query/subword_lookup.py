@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import PosvecError, UnknownWordError
-from posvec.query.lookup import VectorLookup
+from posvec.query.lookup import VectorLookup, not_finite_error
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
-from posvec.system.arrays import FloatArray, unit_rows, unit_vector
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, unit_rows, unit_vector
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
@@ -29,6 +29,13 @@ class SubwordContribution(NamedTuple):
     """The fraction of the vector's length that the row contributes, in its direction; None if the n-gram has no row.
 
     All fractions add up to 1; some can be negative."""
+
+
+class RowSums(NamedTuple):
+    """The sums of the rows of words, (n, D), and the numbers of their rows, (n,)."""
+
+    sums: DoubleArray
+    counts: IndexArray
 
 
 class SubwordLookup(VectorLookup):
@@ -103,7 +110,11 @@ class SubwordLookup(VectorLookup):
         if not isinstance(word, str):
             raise PosvecError(f"words must be strings, not {word!r}; convert it")
         vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._ngram_vector(word)
-        return unit_vector(vector) if norm else vector
+        if not norm:
+            return vector
+        if not np.isfinite(vector).all():
+            raise not_finite_error(word)
+        return unit_vector(vector)
 
     def get_vectors(self, words: Iterable[str], norm: bool = False) -> FloatArray:
         """Return the vectors of several words.
@@ -138,7 +149,48 @@ class SubwordLookup(VectorLookup):
                 vectors[row] = self.get_vector(words[row])
         else:
             vectors = np.array([self.get_vector(word) for word in words], np.float32).reshape(-1, self.vector_size)
-        return unit_rows(vectors) if norm else vectors
+        if not norm:
+            return vectors
+        finite = np.isfinite(vectors).all(1)
+        if not finite.all():
+            raise not_finite_error(words[int(finite.argmin())])
+        return unit_rows(vectors)
+
+    def row_sums(self, words: Iterable[str]) -> RowSums:
+        """Return the sum of the rows of each word, as training adds them up, and the number of the rows.
+
+        The rows of a word of the vocabulary are its own and one for each of its n-grams. The rows of another word are
+        those of its known n-grams. A compressed model from which n-grams were removed keeps the sums and the numbers
+        that it was trained with, up to the loss of compression.
+
+        Parameters
+        ----------
+        words
+            Words that have a vector.
+
+        Returns
+        -------
+        RowSums
+            The sums, (n, D), and the numbers of rows, (n,).
+
+        Examples
+        --------
+        >>> import numpy as np, posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> sums, counts = vectors.row_sums(["cat"])
+        >>> counts.tolist(), np.allclose(sums[0] / 7, vectors["cat"])
+        ([7], True)
+        """
+        words = list(words)
+        counts = self.row_counts(words)
+        # A word's vector is the mean of its rows. Compression keeps means, but not all rows.
+        sums = self.get_vectors(words).astype(np.float64)
+        sums *= counts[:, np.newaxis]
+        return RowSums(sums, counts)
+
+    def row_counts(self, words: Iterable[str]) -> IndexArray:
+        """Return the numbers of rows of :meth:`row_sums` alone, (n,)."""
+        return np.array([self.rows.trained_rows(word, word in self) for word in words], np.intp)
 
     def subword_contributions(self, word: str) -> list[SubwordContribution]:
         """Return how much each row contributes to the vector of a word: its own row, if any, then its n-grams.
