@@ -73,7 +73,7 @@ class Curve:
     def add(self, seconds: float) -> None:
         # Not model.vectors, which are made once: the model goes on learning.
         model = self.model
-        fresh = Model(model.config, model.vocabulary, model.rows, *model.trained_tables(), model.positional_vectors)
+        fresh = model.with_tables(model.trained_tables(), model.positional_vectors)
         scores = accuracy(self.data, model.vocabulary.words, fresh.vectors.table, lookup_in(fresh))
         self.points.append({"seconds": seconds, **scores})
         print(self.points[-1], flush=True)

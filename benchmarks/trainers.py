@@ -91,8 +91,16 @@ class PosvecTrainer:
         """``base`` is any model with this D, these subwords and this vocabulary; its tables are trained."""
         shape = config.model
         positional = np.ones((2 * shape.window, shape.positional_dim), np.float32)
-        input_vectors, output_vectors = base.trained_tables()
-        self.model = Model(config, base.vocabulary, base.rows, input_vectors, output_vectors, positional)
+        tables = base.trained_tables()
+        self.model = Model(
+            config,
+            base.vocabulary,
+            base.rows,
+            tables.input_vectors,
+            tables.output_vectors,
+            positional,
+            word_head=tables.word_head,
+        )
         self.rows_per_token = rows_per_token(
             np.diff(base.rows.row_begin.astype(np.int64)),
             base.vocabulary.counts * base.vocabulary.keep_probabilities(),

@@ -19,15 +19,14 @@ WORDS, DIM, LINES, LENGTH = 50, 16, 1000, 20
 
 def main() -> None:
     options = _kernel.KernelOptions()
-    options.dim, options.positional_dim, options.window, options.negatives = DIM, 8, 3, 3
+    options.window, options.negatives = 3, 3
     tables = [padded_table(WORDS, DIM) for _ in range(2)]
     for table in tables:
         table[:] = 0.1
     every, ones = np.arange(WORDS, dtype=np.uint32), np.ones(WORDS, np.float32)
     rows = np.arange(WORDS + 1, dtype=np.uint64), every
-    trainer = _kernel.Float32Trainer(
-        *map(kernel_view, tables), np.ones((6, 8), np.float32), *rows, ones, ones, every, options, ""
-    )
+    head = _kernel.Float32Head(*map(kernel_view, tables), np.ones((6, 8), np.float32), *rows, DIM)
+    trainer = _kernel.Float32Trainer([head], ones, ones, every, options, "")
     ids = np.random.default_rng(1).integers(0, WORDS, LINES * LENGTH).astype(np.uint32)
     lines = np.arange(0, LINES * LENGTH + 1, LENGTH, dtype=np.uint64)
 

@@ -16,8 +16,8 @@ namespace posvec {
 template <class T, std::size_t Dimensions>
 using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
-template <class AnyArray> bool is_aligned(const AnyArray &array) {
-    return reinterpret_cast<std::uintptr_t>(array.data()) % 64 == 0;
+template <class AnyArray> bool is_aligned(const AnyArray &array, std::size_t bytes = 64) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) % bytes == 0;
 }
 
 // A NumPy array (n / columns, columns) that owns the n values.

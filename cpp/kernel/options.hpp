@@ -5,8 +5,6 @@
 
 // FIELD(type, name, default, description) for each setting.
 #define POSVEC_KERNEL_OPTIONS(FIELD)                                                                                   \
-    FIELD(std::uint32_t, dim, 0, "D, the features of a vector")                                                        \
-    FIELD(std::uint32_t, positional_dim, 0, "D', the features that are weighted by position")                          \
     FIELD(std::uint32_t, window, 0, "c, the largest distance between a masked word and a context word")                \
     FIELD(std::uint32_t, negatives, 0, "negative examples per masked word")                                            \
     FIELD(std::uint32_t, negative_reuse, 1, "masked words that use one draw of a negative")                            \

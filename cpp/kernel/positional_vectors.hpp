@@ -20,7 +20,7 @@ template <class Format> class PositionalVectors {
 
     // Features D' .. padded(D') - 1 have a weight of 1 that is never trained.
     PositionalVectors(const Tables<Format> &tables, const KernelOptions &options, const Scratch<Format> &scratch)
-        : shared_(tables.positional), shared_stride_(tables.positional_stride), dim_(options.positional_dim),
+        : shared_(tables.positional), shared_stride_(tables.positional_stride), dim_(tables.positional_dim),
           count_(scratch.sizes.positions), stride_(scratch.sizes.positional), trained_(options.train_positions),
           values_(scratch.positions), fetched_(scratch.positions_before), mask_(scratch.trained_mask) {
         for (std::size_t j = 0; j < stride_; j++) mask_[j] = trained_ && j < dim_ ? 1 : 0;

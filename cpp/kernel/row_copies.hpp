@@ -17,10 +17,11 @@ namespace posvec::POSVEC_LEVEL {
 
 template <class Stored> class RowCopies {
   public:
-    // Rows of `stride` numbers, of which `first` .. first + count - 1 have copies. There is memory for two copies of
-    // each: the one that is trained, and the row as it was fetched.
-    RowCopies(Stored *table, std::size_t stride, std::uint32_t first, std::size_t count, Stored *copies)
-        : row_bytes_(stride * sizeof(Stored)), first_(first), count_(static_cast<std::uint32_t>(count)),
+    // Rows of `length` numbers, `stride` apart, of which `first` .. first + count - 1 have copies. There is memory for
+    // two copies of each, as far apart as in the table: the one that is trained, and the row as it was fetched.
+    RowCopies(Stored *table, std::size_t length, std::size_t stride, std::uint32_t first, std::size_t count,
+              Stored *copies)
+        : length_(length), stride_(stride), first_(first), count_(static_cast<std::uint32_t>(count)),
           table_(reinterpret_cast<unsigned char *>(table)), copies_(reinterpret_cast<unsigned char *>(copies)),
           fetched_(copies_ + count * row_bytes_) {}
 
@@ -54,11 +55,11 @@ template <class Stored> class RowCopies {
         Stored *shared = reinterpret_cast<Stored *>(table_ + first_ * row_bytes_);
         Stored *copy = reinterpret_cast<Stored *>(copies_), *fetched = reinterpret_cast<Stored *>(fetched_);
         constexpr std::size_t lanes = sizeof(load(copy)) / sizeof(Stored);
-        for (std::size_t j = 0, size = count_ * row_bytes_ / sizeof(Stored); j < size; j += lanes)
-            body(shared + j, copy + j, fetched + j);
+        for (std::size_t begin = 0, end = count_ * stride_; begin < end; begin += stride_)
+            for (std::size_t j = begin; j < begin + length_; j += lanes) body(shared + j, copy + j, fetched + j);
     }
 
-    const std::size_t row_bytes_;
+    const std::size_t length_, stride_, row_bytes_ = stride_ * sizeof(Stored);
     const std::uint32_t first_, count_;
     unsigned char *const table_, *const copies_, *const fetched_;
     // From a row to its copy.

@@ -21,12 +21,13 @@ constexpr std::uint32_t kMicroBatch = 8;
 struct ScratchSizes {
     template <class Format>
     ScratchSizes(const KernelOptions &options, const Tables<Format> &tables, std::size_t chunk_words)
-        : chunk_words(chunk_words), vocabulary(tables.words), stride(padded(options.dim)),
-          positional(padded(options.positional_dim)), positions(2 * std::size_t(options.window)),
+        : chunk_words(chunk_words), vocabulary(tables.words), stride(padded(tables.dim)),
+          positional(padded(tables.positional_dim)), positions(2 * std::size_t(options.window)),
           examples(1 + options.negatives),
           slots(kMicroBatch + positions < chunk_words ? kMicroBatch + positions : chunk_words),
           input_copies(copied_rows(options, tables.words, tables.ngram_rows, chunk_words, kWordsPerInputCopy)),
-          output_copies(copied_rows(options, tables.words, tables.words, chunk_words, kWordsPerOutputCopy)) {}
+          output_copies(copied_rows(options, tables.words, tables.words, chunk_words, kWordsPerOutputCopy)),
+          output_stride(tables.output_stride) {}
 
     std::size_t chunk_words;  // kept words of the chunk
     std::size_t vocabulary;
@@ -37,6 +38,7 @@ struct ScratchSizes {
     std::size_t slots;          // words in the row cache at a time: a micro-batch and its contexts, or the whole chunk
     std::size_t input_copies;   // copied rows
     std::size_t output_copies;  // copied rows
+    std::size_t output_stride;  // from one row of the table to the next
 };
 
 // What a number format needs in addition.
@@ -98,7 +100,7 @@ template <class Format> struct Scratch {
 
     // Copies of rows, and what they were when they were fetched.
     Stored *input_copies = pool.take<Stored>(2 * sizes.input_copies * sizes.stride);
-    Stored *output_copies = pool.take<Stored>(2 * sizes.output_copies * sizes.stride);
+    Stored *output_copies = pool.take<Stored>(2 * sizes.output_copies * sizes.output_stride);
 
     FormatScratch<Format> format{pool, sizes};
 };

@@ -55,8 +55,8 @@ template <class Rows> class Trainer {
             double lr, const Scratch<Format> &scratch)
         : draws_(draws), options_(options), s_(scratch), stride_(scratch.sizes.stride),
           positional_(scratch.sizes.positional), plain_(stride_ - positional_), rows_(scratch, draws.seed),
-          inputs_(tables.input, stride_, tables.words, scratch.sizes.input_copies, scratch.input_copies),
-          outputs_(tables.output, stride_, 0, scratch.sizes.output_copies, scratch.output_copies),
+          inputs_(tables.input, stride_, stride_, tables.words, scratch.sizes.input_copies, scratch.input_copies),
+          outputs_(tables.output, stride_, tables.output_stride, 0, scratch.sizes.output_copies, scratch.output_copies),
           positions_(tables, options, scratch), cache_(rows_, inputs_, word_rows, draws, scratch),
           prefetcher_(cache_, inputs_, outputs_, word_rows, draws, options.negatives),
           output_step_(rows_, outputs_, draws, options, lr, scratch),

@@ -58,8 +58,6 @@ INPUT_BOUND: float
 OUTPUT_BOUND: float
 
 class KernelOptions:
-    dim: int
-    positional_dim: int
     window: int
     negatives: int
     negative_reuse: int
@@ -78,7 +76,9 @@ class Workspace:
 
     def __init__(self) -> None: ...
 
-class _Trainer(Generic[_Stored, _Real]):
+class _Head(Generic[_Stored, _Real]):
+    """The tables of a head: ``output`` and ``positional`` may be parts of wider rows."""
+
     def __init__(
         self,
         input: NDArray[_Stored],
@@ -86,6 +86,17 @@ class _Trainer(Generic[_Stored, _Real]):
         positional: NDArray[_Real],
         row_begin: NDArray[np.uint64],
         rows: NDArray[np.uint32],
+        dim: int,
+    ) -> None: ...
+
+class Float32Head(_Head[np.float32, np.float32]): ...
+class Float64Head(_Head[np.float64, np.float64]): ...
+class Fixed16Head(_Head[np.int16, np.float32]): ...
+
+class _Trainer(Generic[_Stored, _Real]):
+    def __init__(
+        self,
+        heads: Sequence[_Head[_Stored, _Real]],
         keep: NDArray[np.float32],
         alias_probability: NDArray[np.float32],
         alias: NDArray[np.uint32],

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from posvec.errors import ConfigError
+from posvec.heads import Head, split_heads
 
 
 def setting(default: Any, help: str, least: float = -math.inf, most: float = math.inf) -> Any:
@@ -66,6 +67,13 @@ class ModelConfig:
     dim: int = setting(300, "D, the number of features of a vector", 1, 2**16)
     positional_dim: int = setting(
         0, "D', the number of features that are reweighted by position: 0 none, dim all", 0, 2**16
+    )
+    word_dim: int = setting(
+        0,
+        "W, the number of features that come from a word's own row alone; the others come from its n-grams, too: 0 all, "
+        "dim none. A multiple of 16",
+        0,
+        2**16,
     )
     window: int = setting(5, "c, the number of context words on each side of the masked word", 1, 2**16)
     initializer: Literal["sqrt_normal", "sqrt_normal_as_run", "identity", "vanilla", "uniform"] = setting(
@@ -180,6 +188,10 @@ class Config:
         for name, value in canonical_names(settings).items():
             setting = find_setting(name)
             groups[setting.group] = dataclasses.replace(groups[setting.group], **{name: setting.check(value)})
+        if groups["model"].word_dim == groups["model"].dim:
+            groups["subwords"] = dataclasses.replace(groups["subwords"], subwords=False)
+        if not groups["subwords"].subwords:  # all features come from words' own rows in any case
+            groups["model"] = dataclasses.replace(groups["model"], word_dim=0)
         return _check(Config(**groups))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -199,6 +211,11 @@ class Config:
                     raise ConfigError(f"{name} belongs to the group {SETTINGS[name].group}, not to {group}; move it")
             flat.update(settings)
         return Config().replace(**flat)
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """The heads of the model, the word head first; see :mod:`posvec.heads`."""
+        return split_heads(self.model.dim, self.model.word_dim, self.model.positional_dim, self.subwords.subwords)
 
     @property
     def kind(self) -> str:
@@ -321,6 +338,10 @@ def _check(config: Config) -> Config:
             f"positional_dim (D' = {model.positional_dim}) is greater than dim (D = {model.dim}); lower positional_dim "
             f"or raise dim"
         )
+    if model.word_dim > model.dim:
+        raise ConfigError(f"word_dim ({model.word_dim}) is greater than dim ({model.dim}); lower word_dim or raise dim")
+    if model.word_dim % 16 and model.word_dim != model.dim:
+        raise ConfigError(f"word_dim is {model.word_dim}, but must be a multiple of 16, or dim for no n-grams at all")
     if subwords.subwords and subwords.min_n > subwords.max_n:
         raise ConfigError(f"min_n ({subwords.min_n}) is greater than max_n ({subwords.max_n}); swap them")
     if training.patience and not training.validation:

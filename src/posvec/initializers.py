@@ -36,6 +36,7 @@ def initialize(
     threads: int = 1,
     first_row: int = 0,
     unit: float = 0.0,
+    table: int = 0,
 ) -> None:
     """Fill input and positional vectors in place.
 
@@ -65,6 +66,8 @@ def initialize(
         The number of the first row of ``input_vectors``, if these are the last rows of a larger table.
     unit
         The number of which the features of input vectors are multiples during training; 0: they are float32.
+    table
+        The number of the table. Tables of one model have different numbers, so that their values are independent.
 
     Raises
     ------
@@ -81,8 +84,9 @@ def initialize(
     rows, dim = input_vectors.shape
     _check(name, dim, positional_vectors, positional_dim)
     u, d = INITIALIZERS[name](dim)
+    features, positional_features, positions, rounding = (stream + _STREAMS * table for stream in range(_STREAMS))
     if positional_vectors is not None:
-        positional_vectors[...] = d(_generator(seed, _POSITIONS, 0), positional_vectors.shape)
+        positional_vectors[...] = d(_generator(seed, positions, 0), positional_vectors.shape)
 
     def fill(block: int) -> None:
         # The whole block is drawn even if only some of its rows are filled, so that they have the same values.
@@ -90,12 +94,12 @@ def initialize(
         target = input_vectors[begin - first_row : end - first_row]
         selected = slice(begin - block * _BLOCK_ROWS, end - block * _BLOCK_ROWS)
         if u is None or positional_dim < dim:
-            target[...] = _uniform(1 / dim)(_generator(seed, _FEATURES, block), (_BLOCK_ROWS, dim))[selected]
+            target[...] = _uniform(1 / dim)(_generator(seed, features, block), (_BLOCK_ROWS, dim))[selected]
         if u is not None and positional_dim > 0:
-            values = u(_generator(seed, _POSITIONAL_FEATURES, block), (_BLOCK_ROWS, positional_dim))
+            values = u(_generator(seed, positional_features, block), (_BLOCK_ROWS, positional_dim))
             target[:, :positional_dim] = values[selected]
         if unit > 1 / dim:
-            thresholds = _generator(seed, _ROUNDING, block).random((_BLOCK_ROWS, dim), np.float32)[selected]
+            thresholds = _generator(seed, rounding, block).random((_BLOCK_ROWS, dim), np.float32)[selected]
             target[...] = np.floor(target / np.float32(unit) + thresholds) * np.float32(unit)
 
     blocks = range(first_row // _BLOCK_ROWS, -(-(first_row + rows) // _BLOCK_ROWS)) if rows else range(0)
@@ -167,8 +171,9 @@ def square_root_normal_variance(k: int = TERMS) -> float:
 # The rows that one generator draws: few enough that their temporaries (some 600 kB each at D' = 300) stay in the cache.
 _BLOCK_ROWS = 512
 
-# The independent streams of random numbers that follow from a seed.
-_FEATURES, _POSITIONAL_FEATURES, _POSITIONS, _ROUNDING = range(4)
+# The independent streams of random numbers of each table that follow from a seed: features, positional features,
+# positions, rounding.
+_STREAMS = 4
 
 
 def _check(name: str, dim: int, positional_vectors: NDArray[Any] | None, positional_dim: int) -> None:

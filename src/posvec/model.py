@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from posvec._kernel import INPUT_UNIT
 from posvec.config import Config
 from posvec.errors import ModelError
+from posvec.heads import Head
 from posvec.initializers import initialize
 from posvec.query.masked import ContextWeighting, MaskedWordQueries, Prediction
 from posvec.storage.folders import Folder
@@ -26,6 +28,14 @@ from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
 __all__ = ["Model", "Prediction"]
+
+
+class ModelTables(NamedTuple):
+    """The tables of a model that have a row for each word, by their names."""
+
+    input_vectors: FloatArray
+    output_vectors: FloatArray
+    word_head: FloatArray
 
 
 class Model(MaskedWordQueries):
@@ -43,7 +53,7 @@ class Model(MaskedWordQueries):
     rows : SubwordRows
         Which rows of ``input_vectors`` each word is made of.
     input_vectors
-        u, of shape (V + B', D): a row per word, then a row per n-gram bucket in use.
+        u, of shape (V + B', D - W): a row per word, then a row per n-gram bucket in use.
     output_vectors
         v, of shape (V, D).
     positional_vectors
@@ -56,6 +66,9 @@ class Model(MaskedWordQueries):
         The folder from which the model was loaded; its tables are then mapped from the files.
     compression : Compression or None
         How the model was compressed, see :mod:`posvec.evaluation.compression`.
+    word_head
+        The features of u that come from words' own rows alone, of shape (V, W); W = 0 in models with one head, see
+        :mod:`posvec.heads`.
 
     Examples
     --------
@@ -79,6 +92,7 @@ class Model(MaskedWordQueries):
         state: TrainingState | None = None,
         origin: Folder | None = None,
         compression: Compression | None = None,
+        word_head: VectorTable | None = None,
     ) -> None:
         self.config = config
         self.vocabulary = vocabulary
@@ -89,6 +103,7 @@ class Model(MaskedWordQueries):
         self.state = state
         self.origin = origin
         self.compression = compression
+        self.word_head: VectorTable = padded_table(len(vocabulary), 0) if word_head is None else word_head
 
     @staticmethod
     def create(config: Config, vocabulary: Vocabulary, bucket_ids: NDArray[np.uint32] | None = None) -> Model:
@@ -103,21 +118,38 @@ class Model(MaskedWordQueries):
         bucket_ids
             The n-gram buckets of an earlier model, whose rows come first and in the same order.
         """
-        rows = build_rows(vocabulary, config.subwords, bucket_ids)
-        shape = config.model
-        input_vectors = padded_table(rows.table_rows, shape.dim)
-        output_vectors = padded_table(len(vocabulary), shape.dim)
-        positional_vectors = np.empty((2 * shape.window, shape.positional_dim), np.float32)
-        initialize(
-            shape.initializer,
-            input_vectors,
-            positional_vectors,
-            shape.positional_dim,
-            config.training.seed,
-            config.training.threads,
-            unit=INPUT_UNIT if config.training.precision == "fixed16" else 0.0,
+        model = Model.allocate(config, vocabulary, build_rows(vocabulary, config.subwords, bucket_ids))
+        for number, (head, table) in enumerate(reversed(model.head_tables())):
+            initialize(
+                config.model.initializer,
+                table,
+                model.positional_vectors[:, head.positional],
+                head.positional_dim,
+                config.training.seed,
+                config.training.threads,
+                unit=INPUT_UNIT if config.training.precision == "fixed16" else 0.0,
+                table=number,
+            )
+        return model
+
+    @staticmethod
+    def allocate(config: Config, vocabulary: Vocabulary, rows: SubwordRows) -> Model:
+        """Create a model whose input and output vectors are zeros, and whose positional vectors have any values."""
+        shape, word_dim, words = config.model, config.model.word_dim, len(vocabulary)
+        return Model(
+            config,
+            vocabulary,
+            rows,
+            padded_table(rows.table_rows, shape.dim - word_dim),
+            padded_table(words, shape.dim),
+            np.empty((2 * shape.window, shape.positional_dim), np.float32),
+            word_head=padded_table(words, word_dim),
         )
-        return Model(config, vocabulary, rows, input_vectors, output_vectors, positional_vectors)
+
+    def head_tables(self) -> list[tuple[Head, VectorTable]]:
+        """Return each head with the table of its input vectors."""
+        tables = [self.word_head, self.input_vectors] if self.config.model.word_dim else [self.input_vectors]
+        return list(zip(self.config.heads, tables, strict=True))
 
     def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
         """Return a copy with more words, to be trained further; new rows get initial values.
@@ -137,27 +169,39 @@ class Model(MaskedWordQueries):
                         f"a model keeps its {name} when it is trained further: it has {value}, so leave out "
                         f"{name}={getattr(now, name)}"
                     )
-        input_vectors, output_vectors = self.trained_tables()
+        tables = self.trained_tables()
         grown = Model.create(config, vocabulary, self.rows.bucket_ids)
-        new_input, new_output = grown.trained_tables()
+        new = grown.trained_tables()
         new_rows = np.array([vocabulary.index[word] for word in self.vocabulary.words])
-        old, new, buckets = len(self.vocabulary), len(vocabulary), len(self.rows.bucket_ids)
-        new_input[new_rows] = input_vectors[:old]
-        new_input[new : new + buckets] = input_vectors[old:]
-        new_output[new_rows] = output_vectors
+        words, buckets = len(self.vocabulary), len(self.rows.bucket_ids)
+        for table, before in zip(new, tables, strict=True):
+            table[new_rows] = before[:words]
+        new.input_vectors[len(vocabulary) : len(vocabulary) + buckets] = tables.input_vectors[words:]
         grown.positional_vectors[:] = self.positional_vectors
         return grown
 
     def trainable(self) -> Model:
         """Return this model if its tables are writable, otherwise a copy; a loaded model is mapped read-only."""
         before = self.trained_tables()
-        if is_padded(before[0]) and before[0].flags.writeable:
+        if is_padded(before.input_vectors) and before.input_vectors.flags.writeable:
             return self
-        input_vectors, output_vectors = (padded_table(*table.shape) for table in before)
-        input_vectors[:], output_vectors[:] = before
-        positional = self.positional_vectors.copy()
+        after = ModelTables(*(padded_table(*table.shape) for table in before))
+        for table, values in zip(after, before, strict=True):
+            table[:] = values
+        return self.with_tables(after, self.positional_vectors.copy())
+
+    def with_tables(self, tables: ModelTables, positional_vectors: FloatArray) -> Model:
+        """Return a model with the same words and settings and other vectors."""
         return Model(
-            self.config, self.vocabulary, self.rows, input_vectors, output_vectors, positional, self.report, self.state
+            self.config,
+            self.vocabulary,
+            self.rows,
+            tables.input_vectors,
+            tables.output_vectors,
+            positional_vectors,
+            self.report,
+            self.state,
+            word_head=tables.word_head,
         )
 
     @property
@@ -165,19 +209,19 @@ class Model(MaskedWordQueries):
         """Whether the model has output vectors, which predict masked words; compression can omit them."""
         return self.compression is None or not self.compression.vectors_only
 
-    def trained_tables(self) -> tuple[FloatArray, FloatArray]:
-        """Return the input and output vectors as float32 arrays; raise ModelError if the model is compressed."""
-        tables = self.input_vectors, self.output_vectors
-        if self.compression or not isinstance(tables[0], np.ndarray) or not isinstance(tables[1], np.ndarray):
+    def trained_tables(self) -> ModelTables:
+        """Return the tables that are trained as float32 arrays; raise ModelError if the model is compressed."""
+        tables = [getattr(self, name) for name in ModelTables._fields]
+        if self.compression or not all(isinstance(table, np.ndarray) for table in tables):
             raise ModelError("a compressed model cannot be trained further; train the one that it was made from")
-        return tables[0], tables[1]
+        return ModelTables(*tables)
 
     # ---- vectors --------------------------------------------------------------------------------------------
 
     @cached_property
     def vectors(self) -> WordVectors:
         """The word vectors: each is the mean of the rows of its word."""
-        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin)
+        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head)
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:
         """Return the vector of a sentence, of shape (D,); see :meth:`sentence_vectors`."""
@@ -323,6 +367,6 @@ class Model(MaskedWordQueries):
         shape = self.config.model
         return (
             f"<{self.config.kind} model: {len(self.vocabulary):,} words, {len(self.rows.bucket_ids):,} n-gram rows, "
-            f"D={shape.dim}, D'={shape.positional_dim}, c={shape.window}"
-            + (f", compressed: {self.compression}>" if self.compression else ">")
+            f"D={shape.dim}, " + (f"W={shape.word_dim}, " if shape.word_dim else "") + f"D'={shape.positional_dim}, "
+            f"c={shape.window}" + (f", compressed: {self.compression}>" if self.compression else ">")
         )

@@ -6,6 +6,7 @@ Lookup by word and the other queries are in :mod:`posvec.query`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from posvec.config import SubwordConfig
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError
 from posvec.query.comparisons import ComparisonQueries
+from posvec.query.head_weights import DEFAULT_SPELLING, check_spelling
 from posvec.query.neighbors import Neighbor, NeighborQueries
 from posvec.query.subword_lookup import SubwordContribution, SubwordLookup
 from posvec.storage.folders import Folder
@@ -48,14 +50,25 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, rows: SubwordRows, input_vectors: VectorTable, origin: Folder | None = None
+        self,
+        vocabulary: Vocabulary,
+        rows: SubwordRows,
+        input_vectors: VectorTable,
+        origin: Folder | None = None,
+        word_head: VectorTable | None = None,
+        spelling: float | None = DEFAULT_SPELLING,
     ) -> None:
         self.vocabulary = vocabulary
         """The words, in the order of ``table``, and their counts."""
         self.rows = rows
         """Which rows of ``input_vectors`` make up each word."""
         self.input_vectors = input_vectors
-        """u, (V + n-gram rows, D)."""
+        """u, (V + n-gram rows, D - W)."""
+        self.word_head: VectorTable = np.empty((len(vocabulary), 0), np.float32) if word_head is None else word_head
+        """The features of u that come from words' own rows alone, (V, W); W = 0 in models with one head."""
+        self.spelling = check_spelling(spelling)
+        """The weight of the spelling head relative to the word head, see :mod:`posvec.query.head_weights`; None for
+        features that are neither scaled nor weighted."""
         self.origin = origin
         """The saved model that the vectors were loaded from, if any."""
 
@@ -101,6 +114,34 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
             raise PosvecError(f"vectors must be numbers, not {table.dtype}; convert the array to float32")
         rows = build_rows(vocabulary, SubwordConfig(subwords=False))
         return WordVectors(vocabulary, rows, np.asarray(table, np.float32))
+
+    @cached_property
+    def unweighted(self) -> WordVectors:
+        """The features of both heads as training has made them, neither scaled nor weighted."""
+        return self.with_spelling(None) if self.word_dim and self.spelling is not None else self
+
+    def with_spelling(self, weight: float | None) -> WordVectors:
+        """Return the same vectors with another weight of spelling against meaning.
+
+        Parameters
+        ----------
+        weight
+            The weight of the features that come from n-grams, relative to those of the words themselves: 0 for meaning
+            alone; the larger, the more similar are words that are spelt alike. None for ``unweighted`` vectors.
+
+        Returns
+        -------
+        WordVectors
+            The vectors; those of a model with one head stay as they are.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> vectors = posvec.load("model").vectors
+        >>> vectors.with_spelling(0.5).spelling
+        0.5
+        """
+        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head, weight)
 
     def __repr__(self) -> str:
         return f"<vectors of {len(self):,} words, D={self.vector_size}>"

@@ -23,11 +23,8 @@ class Fixed16Problem(Problem):
 
     def trainer(self, cpu=""):
         self.codes = [encoded(self.input, UNIT), encoded(self.output, OUTPUT_UNIT)]
-        row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
-        return _kernel.Fixed16Trainer(
-            *self.codes, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
-            self.alias_probability, self.alias, self.kernel_options(), cpu,
-        )  # fmt: skip
+        head = _kernel.Fixed16Head(*self.codes, self.positional, *self.word_rows(), self.dim)
+        return _kernel.Fixed16Trainer([head], self.keep, self.alias_probability, self.alias, self.kernel_options(), cpu)
 
     def train(self, lr=0.1, seed=7, cpu=""):
         result = super().train(lr, seed, cpu)
@@ -212,13 +209,8 @@ def test_units_and_bounds_are_those_of_the_module():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floating_point_tables_are_refused(dtype):
     problem = Problem(dtype=dtype)
-    row_begin = np.cumsum([0, *map(len, problem.rows)]).astype(np.uint64)
     with pytest.raises(TypeError, match="incompatible"):
-        _kernel.Fixed16Trainer(
-            problem.input, problem.output, problem.positional, row_begin,
-            np.concatenate(problem.rows).astype(np.uint32), problem.keep, problem.alias_probability, problem.alias,
-            problem.kernel_options(),
-        )  # fmt: skip
+        _kernel.Fixed16Head(problem.input, problem.output, problem.positional, *problem.word_rows(), problem.dim)
 
 
 LINES = [[f"w{(3 * i + k) % 40}" for k in range(12)] for i in range(400)]

@@ -60,7 +60,7 @@ class Problem:
     def kernel_options(self):
         o = _kernel.KernelOptions()
         o.threads, o.negatives = self.options.get("threads", 1), self.options.get("negatives", 5)
-        o.dim, o.positional_dim, o.window = self.dim, self.positional_dim, self.window
+        o.window = self.window
         o.negative_reuse = self.options["negative_reuse"]
         o.mean_over_words = self.options["context_mean"] == "words"
         o.exact_gradient = self.options["input_gradient"] == "exact"
@@ -71,12 +71,15 @@ class Problem:
         return o
 
     def trainer(self, cpu=""):
-        row_begin = np.cumsum([0, *map(len, self.rows)]).astype(np.uint64)
         trainer = _kernel.Float32Trainer if self.dtype == np.float32 else _kernel.Float64Trainer
-        return trainer(
-            self.input, self.output, self.positional, row_begin, np.concatenate(self.rows).astype(np.uint32), self.keep,
-            self.alias_probability, self.alias, self.kernel_options(), cpu,
-        )  # fmt: skip
+        return trainer(self.heads(), self.keep, self.alias_probability, self.alias, self.kernel_options(), cpu)
+
+    def heads(self):
+        head = _kernel.Float32Head if self.dtype == np.float32 else _kernel.Float64Head
+        return [head(self.input, self.output, self.positional, *self.word_rows(), self.dim)]
+
+    def word_rows(self):
+        return np.cumsum([0, *map(len, self.rows)]).astype(np.uint64), np.concatenate(self.rows).astype(np.uint32)
 
     def train(self, lr=0.1, seed=7, cpu=""):
         return self.trainer(cpu).train(_kernel.Workspace(), self.ids, self.lines, 0, len(self.lines) - 1, lr, seed)
@@ -455,8 +458,6 @@ def test_every_option_of_the_kernel_is_set_from_the_configuration():
     changed = kernel_options(
         make_config(
             "constrained",
-            dim=310,
-            positional_dim=61,
             window=16,
             negatives=11,
             negative_reuse=9,

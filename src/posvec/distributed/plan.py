@@ -26,7 +26,7 @@ LONGEST_PERIOD = _TIERS[-1][0]
 _MAX_ROWS, _MIN_ROWS = 1 << 13, 1 << 8  # of a block: about 10 MB, and enough to amortize the overhead
 _MAX_GROUP_ROWS = 1 << 15  # exchanged at once, so that exchanges in progress take little memory
 DELAY = 1  # rounds until a worker receives the changes of others
-_INPUT, _OUTPUT, _POSITIONAL = range(3)
+_INPUT, _OUTPUT, _WORD_HEAD, _POSITIONAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def make_plan(model: Model, tables: RowTables, words_per_round: float, updates: 
     if row_bytes[_POSITIONAL]:
         blocks.append(RowBlock(1, 0, True, ((_POSITIONAL, 0, len(tables[_POSITIONAL])),), row_bytes[_POSITIONAL]))
     ranges = _ranges(model, words_per_round, updates)
-    for (period, hot), table in itertools.product(_TIERS, (_INPUT, _OUTPUT)):
+    for (period, hot), table in itertools.product(_TIERS, (_INPUT, _OUTPUT, _WORD_HEAD)):
         chosen = [each for tier, each in ranges if tier == (period, hot) and each[0] == table]
         for i, part in enumerate(_cut(chosen, period, workers)):
             blocks.append(RowBlock(period, i // workers % period, hot, part, row_bytes[table]))
@@ -119,7 +119,7 @@ def make_plan(model: Model, tables: RowTables, words_per_round: float, updates: 
 
 
 def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[tuple[int, bool], RowRange]]:
-    """Divide all rows of the input and output vectors into ranges of one tier each."""
+    """Divide all rows of the tables but the positional one into ranges of one tier each."""
     vocabulary, rows = model.vocabulary, model.rows
     masked = vocabulary.counts * vocabulary.keep_probabilities() / vocabulary.total_words  # per word of the text
     words = len(vocabulary)
@@ -131,6 +131,7 @@ def _ranges(model: Model, words_per_round: float, updates: float) -> list[tuple[
         (_INPUT, 0, context[:words]),
         (_INPUT, words, context[words:]),
         (_OUTPUT, 0, masked + negatives),
+        (_WORD_HEAD, 0, masked if model.config.model.word_dim else masked[:0]),
     ):
         # Rows of a model that was trained further may be out of order: each is treated as the busiest that follows.
         expected = np.maximum.accumulate(uses[::-1])[::-1] * words_per_round

@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from posvec.config import Config
 from posvec.distributed.combining import BlockDeltas, combine_into
 from posvec.distributed.plan import ExchangePlan
 from posvec.distributed.replica import Replica
 from posvec.model import Model
 from posvec.subwords import SubwordRows
-from posvec.system.arrays import RowArray, padded_table
+from posvec.system.arrays import RowArray
 from posvec.training.chunks import ChunkedCorpus
 from posvec.vocabulary import Vocabulary
 
@@ -51,15 +49,7 @@ class Worker:
     """A Ray actor."""
 
     def __init__(self, index: int, setup: WorkerSetup) -> None:
-        shape = setup.config.model
-        model = Model(
-            setup.config,
-            setup.vocabulary,
-            setup.rows,
-            padded_table(setup.rows.table_rows, shape.dim),
-            padded_table(len(setup.vocabulary), shape.dim),
-            np.empty((2 * shape.window, shape.positional_dim), np.float32),
-        )
+        model = Model.allocate(setup.config, setup.vocabulary, setup.rows)
         self.replica = Replica(model, setup.corpus, setup.plan, setup.threads)
         self._index, self._plan, self._rule = index, setup.plan, setup.rule
         self._values: dict[int, RowArray] = {}

@@ -276,10 +276,12 @@ def compress(
     _check(method, words, buckets, sub_vector, seed)
     if model.compression:
         raise ModelError("the model is already compressed; compress the original model instead")
-    if method == "pq" and sub_vector > model.config.model.dim:
-        raise ConfigError(f"sub_vector is {sub_vector}, but must be at most {model.config.model.dim}, the dimension")
+    dim = min(head.dim for head in model.config.heads)
+    if method == "pq" and sub_vector > dim:
+        raise ConfigError(f"sub_vector is {sub_vector}, but must be at most {dim}, the dimension")
     vocabulary, rows, kept = _pruned(model, words, buckets)
-    done, total = 0, len(kept) + (1 if vectors_only else 2) * len(vocabulary)
+    tables = len(model.config.heads) + (not vectors_only)  # with a row for each word
+    done, total = 0, len(kept) + tables * len(vocabulary)
 
     def advance(count: int) -> None:
         nonlocal done
@@ -290,7 +292,8 @@ def compress(
     def quantized(table: VectorTable, ids: IndexArray) -> VectorTable:
         return quantize(method, table, ids, advance, sub_vector, seed)
 
-    own, ids = model.vectors.table[: len(vocabulary)], np.arange(len(vocabulary))
+    whole = WordVectors(model.vocabulary, model.rows, model.input_vectors)  # of the only head, or the spelling head
+    own, ids = whole.table[: len(vocabulary)], np.arange(len(vocabulary))
     input_vectors: VectorTable
     if len(kept):
         ngrams = quantized(model.input_vectors, kept)
@@ -306,10 +309,11 @@ def compress(
         vocabulary,
         rows,
         input_vectors,
-        AbsentTable(*own.shape) if vectors_only else quantized(model.output_vectors, ids),
+        AbsentTable(len(ids), model.config.model.dim) if vectors_only else quantized(model.output_vectors, ids),
         model.positional_vectors,
         model.report,
         compression=Compression(method if method in QUANTIZATIONS else "float32", rows.pruned, vectors_only),
+        word_head=quantized(model.word_head, ids) if model.config.model.word_dim else model.word_head[ids],
     )
 
 

@@ -136,7 +136,7 @@ def top(
     if restrict_vocab is not None:
         restrict_vocab = min(parse_integer("restrict_vocab", restrict_vocab, 1), len(model.vocabulary))
     clusters = clusters or find(model)
-    table = importance(model.vectors.table[:restrict_vocab], clusters, model.vocabulary.words)
+    table = importance(model.vectors.unweighted.table[:restrict_vocab], clusters, model.vocabulary.words)
     classes = table.argmax(1)
     listed = {}
     for number, name in enumerate(clusters.names):
@@ -148,7 +148,8 @@ def top(
         listed[name] = tuple(_word(model.vocabulary.words[i], table[i], clusters) for i in chosen)
     sizes = np.bincount(classes, minlength=len(clusters))
     given = tuple(
-        _word(word, importance(model.vectors[word][np.newaxis], clusters, [word])[0], clusters) for word in words
+        _word(word, importance(model.vectors.unweighted[word][np.newaxis], clusters, [word])[0], clusters)
+        for word in words
     )
     return ContextWords(listed, dict(zip(clusters.names, sizes.tolist(), strict=True)), given)
 

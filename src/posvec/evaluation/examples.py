@@ -168,7 +168,7 @@ def find(
     topn, sentences = parse_integer("topn", topn, 0), parse_integer("sentences", sentences, 0)
     restrict_vocab = min(parse_integer("restrict_vocab", restrict_vocab, 1), len(model.vocabulary))
     clusters = clusters or find_clusters(model)
-    table = importance(model.vectors.table[:restrict_vocab], clusters, model.vocabulary.words)
+    table = importance(model.vectors.unweighted.table[:restrict_vocab], clusters, model.vocabulary.words)
     if corpus is None:
         found = [
             example for number in range(len(clusters)) for example in _from_words(model, clusters, number, table, topn)
@@ -197,7 +197,8 @@ def _from_words(model: Model, clusters: Clusters, number: int, table: FloatArray
     output = finite_rows(model.output_vectors, np.arange(len(table)))[:, features]
     positional = model.positional_vectors[:, features].astype(np.float64)
     found = []
-    for context_id, vector in zip(candidates.tolist(), terms[:, features] / sizes[:, np.newaxis], strict=True):
+    vectors = (terms / model.per_feature(sizes))[:, features]
+    for context_id, vector in zip(candidates.tolist(), vectors, strict=True):
         scores = (positional * vector) @ output.T  # (2c, masked words)
         change = sigmoid(scores.max(0)) - sigmoid(scores.min(0))
         change[context_id] = 0  # a word that predicts itself makes no useful example
@@ -252,7 +253,7 @@ def _line_terms(model: Model, line: Sequence[str], ids: IndexArray) -> ContextTe
     """The terms and sizes of the words of a line; zeros for unknown words."""
     distinct, inverse = np.unique(ids[ids >= 0], return_inverse=True)
     terms, sizes = model.context_terms([model.vocabulary.words[i] for i in distinct.tolist()])
-    of_line = ContextTerms(np.zeros((len(line), terms.shape[1])), np.zeros(len(line)))
+    of_line = ContextTerms(np.zeros((len(line), terms.shape[1])), np.zeros((len(line), sizes.shape[1])))
     of_line.terms[ids >= 0], of_line.sizes[ids >= 0] = terms[inverse.reshape(-1)], sizes[inverse.reshape(-1)]
     return of_line
 
@@ -279,7 +280,8 @@ def _swaps(
             continue
         rows = context - masked + window - (context > masked)
         # scores[a, b]: what the context word a would contribute from the position of the context word b
-        scores = (inputs[context] * outputs[number]) @ positional[rows].T / terms.sizes[context].sum()
+        of_words = inputs[context] * outputs[number] / model.per_feature(terms.sizes[context].sum(0))[features]
+        scores = of_words @ positional[rows].T
         own = scores.diagonal()
         changed = (scores + scores.T - own[:, np.newaxis] - own)[movable[context]]
         # sigma is monotonic, so the probability changes most where the score increases or decreases most.
@@ -291,10 +293,10 @@ def _swaps(
 
 
 def _single_word_factors(model: Model, words: Sequence[str]) -> DoubleArray:
-    """How many times longer than u_m the context vector of a single word m is, (n,): R_m / N."""
-    sizes = model.context_sizes(words)
-    by_rows = model.config.model.context_mean == "rows"
-    return np.ones(len(words)) if by_rows else model.vectors.row_counts(words) / sizes
+    """How many times longer than u_m the context vector of a single word m is, (n,): R_m / N in the spelling head."""
+    if model.config.model.context_mean == "rows":
+        return np.ones(len(words))
+    return (model.vectors.row_counts(words) / model.context_sizes(words))[:, -1]
 
 
 def _rows(example: Example) -> list[tuple[object, ...]]:

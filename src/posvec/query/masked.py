@@ -5,6 +5,8 @@ m (its own row and those of its n-grams), and p_m its position,
 
     u_C = 1/N sum_m [d_p_m, 1, ..., 1] * S_m        s(w, C) = u_C . v_w
 
+In a model with two heads, each head has its own S_m, R_m and N, and s is the sum of the scores of the heads.
+
 The weighting of the context words decides what stands for S_m and N:
 
 ``trained``  the weighting that the model was trained with. With ``context_mean=rows``, N is the sum of R_m, so that a
@@ -32,7 +34,7 @@ from posvec.query.parsing import parse_integer
 from posvec.query.positions import PositionQueries
 from posvec.query.subword_lookup import SubwordLookup
 from posvec.storage.tables import VectorTable
-from posvec.system.arrays import DoubleArray, FloatArray, sigmoid
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, sigmoid
 from posvec.vocabulary import Vocabulary
 
 ContextWeighting = Literal["trained", "equal"]
@@ -64,7 +66,7 @@ class Prediction:
 class ContextTerms(NamedTuple):
     """What context words add to u_C: the sum of ``terms``, weighted by position, is divided by the sum of ``sizes``.
 
-    The terms are S_m or u_m, (n, D), and the sizes are R_m or 1, (n,).
+    The terms are S_m or u_m, (n, D), and the sizes are R_m or 1 in each head, (n, heads).
     """
 
     terms: DoubleArray
@@ -116,26 +118,35 @@ class MaskedWordQueries(PositionQueries, ABC):
         Returns
         -------
         ContextTerms
-            The terms, (n, D), and their sizes, (n,).
+            The terms, (n, D), and their sizes in each head, (n, heads).
 
         Examples
         --------
         >>> import posvec
         >>> terms, sizes = posvec.load("model").context_terms(["cat", "the"])
         >>> terms.shape, sizes.tolist()
-        ((2, 16), [7.0, 7.0])
+        ((2, 16), [[7.0], [7.0]])
         """
         words = list(words)
         sizes = self.context_sizes(words, weighting)
         sums, counts = self.vectors.row_sums(words)
-        return ContextTerms(sums / counts[:, np.newaxis] if weighting == "equal" else sums, sizes)
+        return ContextTerms(sums / self.per_feature(counts) if weighting == "equal" else sums, sizes)
 
     def context_sizes(self, words: Iterable[str], weighting: ContextWeighting = "trained") -> DoubleArray:
-        """Return the sizes of :meth:`context_terms` alone, (n,): what each context word adds to N."""
+        """Return the sizes of :meth:`context_terms` alone, (n, heads): what each context word adds to N."""
         check_weighting(weighting)
+        counts = self.vectors.row_counts(words).astype(np.float64)
         if weighting == "trained" and self.config.model.context_mean == "rows":
-            return self.vectors.row_counts(words).astype(np.float64)
-        return np.ones(len(list(words)))
+            return counts
+        return np.sign(counts)
+
+    def per_feature(self, divisors: DoubleArray | IndexArray) -> DoubleArray:
+        """Return for each feature the divisor of its head, (..., D), from those of the heads, (..., heads).
+
+        Divisors of 0, of a head in which there are no rows to be divided, become 1.
+        """
+        divisors = np.where(divisors == 0, 1.0, divisors)
+        return np.repeat(divisors, [head.dim for head in self.config.heads], axis=-1)
 
     def contributions(self, context: Sequence[tuple[str, int]], weighting: ContextWeighting = "trained") -> DoubleArray:
         """Return the contribution of each context word to the context vector u_C, which is their sum.
@@ -164,7 +175,7 @@ class MaskedWordQueries(PositionQueries, ABC):
         positional = terms[:, : self.config.model.positional_dim]
         with np.errstate(over="ignore", invalid="ignore"):
             positional *= np.array([self.position(position) for _, position in context]).reshape(positional.shape)
-        terms /= sizes.sum()
+        terms /= self.per_feature(sizes.sum(0))
         if not np.isfinite(terms).all():
             self.check_finite_positions()
             raise not_finite_error(context[int(np.isfinite(terms).all(1).argmin())][0])

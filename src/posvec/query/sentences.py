@@ -123,30 +123,32 @@ def _weighted_mean(model: Model, words: list[str], weights: NDArray[np.float64])
 
 
 def _positional(model: Model, words: list[str], weighting: ContextWeighting) -> FloatArray:
-    """The mean of u_C over all gaps whose context has a word with a vector.
+    """The mean of u_C over all gaps whose context has a word with a vector; N_g, below, is that of each head.
 
     Gap g is before word g. Word j is at position p of gap j - p if p < 0, and of gap j - p + 1 if p > 0. A gap divides
     the terms of its context words by N_g, the sum of their sizes. Adding 1 / N_g up over the gaps first gives one
     weight per word and position, which is computed for some words at a time.
     """
-    shape = model.config.model
+    shape, heads = model.config.model, model.config.heads
     words = model.counted_words(words)
     known = [word if model.has_vector(word) else None for word in words]
     distinct = list(dict.fromkeys(filter(None, known)))
     mean = np.zeros(shape.dim)
     if not distinct:
         return mean.astype(np.float32)
-    size_of = dict(zip(distinct, model.context_sizes(distinct, weighting).tolist(), strict=True))
+    size_of = dict(zip(distinct, model.context_sizes(distinct, weighting), strict=True))
+    nothing = np.zeros(len(heads))
     # Beyond the sentence there are neither words nor gaps, so a longer window makes no difference.
     window = min(shape.window, len(words))
-    before = np.concatenate([[0.0], np.cumsum([size_of[word] if word else 0.0 for word in known])])
+    before = np.cumsum([nothing, *(size_of[word] if word else nothing for word in known)], 0)
     gaps = np.arange(len(words) + 1)
     sizes = before[np.minimum(gaps + window, len(words))] - before[np.maximum(gaps - window, 0)]
-    inverse = np.pad(1 / np.where(sizes > 0, sizes, np.inf), window) / np.count_nonzero(sizes > 0)
+    inverse = 1 / np.where(sizes > 0, sizes, np.inf) / np.count_nonzero((sizes > 0).any(1))
+    inverse = np.pad(inverse, ((window, window), (0, 0)))
     positions = np.array([*range(-window, 0), *range(1, window + 1)])
     gap_of_word = window - positions + (positions > 0)  # in the padded array, for the first word
     positional_vectors = model.positional_vectors[positions + shape.window - (positions > 0)]
-    together = max(1, _NUMBERS // max(2 * window, shape.dim))
+    together = max(1, _NUMBERS // max(2 * window * len(heads), shape.dim))
     for begin in range(0, len(words), together):
         here = [begin + i for i, word in enumerate(known[begin : begin + together]) if word]
         weights = inverse[np.array(here, np.intp)[:, np.newaxis] + gap_of_word]
@@ -154,10 +156,11 @@ def _positional(model: Model, words: list[str], weighting: ContextWeighting) -> 
         index = {word: i for i, word in enumerate(dict.fromkeys(listed))}
         terms = model.context_terms(index, weighting).terms[[index[word] for word in listed]]
         with np.errstate(over="ignore", invalid="ignore"):
-            plain = terms[:, shape.positional_dim :]
-            mean[shape.positional_dim :] += weights.sum(1) @ plain
-            weighted = (weights @ positional_vectors) * terms[:, : shape.positional_dim]
-            mean[: shape.positional_dim] += weighted.sum(0)
+            for head, of_head in zip(heads, np.moveaxis(weights, -1, 0), strict=True):
+                plain = slice(head.positional_end, head.end)
+                mean[plain] += of_head.sum(1) @ terms[:, plain]
+                weighted = (of_head @ positional_vectors[:, head.positional]) * terms[:, head.positional]
+                mean[head.positional] += weighted.sum(0)
     return _checked(model, mean, distinct)
 
 

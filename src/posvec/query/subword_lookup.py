@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import PosvecError, UnknownWordError
+from posvec.query.head_weights import join_heads
 from posvec.query.lookup import VectorLookup, not_finite_error
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
@@ -32,7 +34,7 @@ class SubwordContribution(NamedTuple):
 
 
 class RowSums(NamedTuple):
-    """The sums of the rows of words, (n, D), and the numbers of their rows, (n,)."""
+    """The sums of the rows of words, (n, D), and the numbers of their rows in each head, (n, heads)."""
 
     sums: DoubleArray
     counts: IndexArray
@@ -44,6 +46,8 @@ class SubwordLookup(VectorLookup):
     vocabulary: Vocabulary
     rows: SubwordRows
     input_vectors: VectorTable
+    word_head: VectorTable
+    spelling: float | None
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -70,7 +74,12 @@ class SubwordLookup(VectorLookup):
     @property
     def vector_size(self) -> int:
         """D, the number of features of a vector."""
-        return int(self.input_vectors.shape[1])
+        return self.word_dim + int(self.input_vectors.shape[1])
+
+    @property
+    def word_dim(self) -> int:
+        """W, the number of features that come from words' own rows alone; 0 in models with one head."""
+        return int(self.word_head.shape[1])
 
     def oov(self, word: str) -> bool:
         """Return whether a word is out of vocabulary but has a vector, made from its n-grams."""
@@ -109,7 +118,7 @@ class SubwordLookup(VectorLookup):
         """
         if not isinstance(word, str):
             raise PosvecError(f"words must be strings, not {word!r}; convert it")
-        vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._ngram_vector(word)
+        vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._joined(word)
         if not norm:
             return vector
         if not np.isfinite(vector).all():
@@ -160,7 +169,8 @@ class SubwordLookup(VectorLookup):
         """Return the sum of the rows of each word, as training adds them up, and the number of the rows.
 
         The rows of a word of the vocabulary are its own and one for each of its n-grams. The rows of another word are
-        those of its known n-grams. A compressed model from which n-grams were removed keeps the sums and the numbers
+        those of its known n-grams. In the word head of a model with two heads, a word of the vocabulary has one row,
+        and another word has none. A compressed model from which n-grams were removed keeps the sums and the numbers
         that it was trained with, up to the loss of compression.
 
         Parameters
@@ -171,7 +181,7 @@ class SubwordLookup(VectorLookup):
         Returns
         -------
         RowSums
-            The sums, (n, D), and the numbers of rows, (n,).
+            The sums, (n, D), and the numbers of rows in each head, (n, heads).
 
         Examples
         --------
@@ -179,18 +189,26 @@ class SubwordLookup(VectorLookup):
         >>> vectors = posvec.load("model").vectors
         >>> sums, counts = vectors.row_sums(["cat"])
         >>> counts.tolist(), np.allclose(sums[0] / 7, vectors["cat"])
-        ([7], True)
+        ([[7]], True)
         """
         words = list(words)
         counts = self.row_counts(words)
-        # A word's vector is the mean of its rows. Compression keeps means, but not all rows.
-        sums = self.get_vectors(words).astype(np.float64)
-        sums *= counts[:, np.newaxis]
+        # The mean of a word's rows is at hand. Compression keeps means, but not all rows.
+        sums = self.unweighted.get_vectors(words).astype(np.float64)
+        sums[:, self.word_dim :] *= counts[:, -1:]
         return RowSums(sums, counts)
 
     def row_counts(self, words: Iterable[str]) -> IndexArray:
-        """Return the numbers of rows of :meth:`row_sums` alone, (n,)."""
-        return np.array([self.rows.trained_rows(word, word in self) for word in words], np.intp)
+        """Return the numbers of rows of :meth:`row_sums` alone, (n, heads)."""
+        words = list(words)
+        counts = [(word in self, self.rows.trained_rows(word, word in self)) for word in words]
+        table = np.array(counts, np.intp).reshape(len(words), 2)
+        return table if self.word_dim else table[:, 1:]
+
+    @property
+    @abstractmethod
+    def unweighted(self) -> SubwordLookup:
+        """The mean of the rows of each word in each head, as training sees them; with one head, these vectors."""
 
     def subword_contributions(self, word: str) -> list[SubwordContribution]:
         """Return how much each row contributes to the vector of a word: its own row, if any, then its n-grams.
@@ -212,7 +230,7 @@ class SubwordLookup(VectorLookup):
         >>> [each.text for each in vectors.subword_contributions("cat")]
         ['cat', '<ca', '<cat', '<cat>', 'cat', 'cat>', 'at>']
         """
-        vector = self.get_vector(word).astype(np.float64)
+        vector = self._row_mean(word)[self.word_dim :].astype(np.float64)
         rows = self.rows.rows_of_ngrams(word).tolist()
         texts = subwords(word, self.rows.config)
         if word in self:
@@ -233,13 +251,18 @@ class SubwordLookup(VectorLookup):
     @cached_property
     def table(self) -> FloatArray:
         """All word vectors, (V, D), in the order of the vocabulary."""
-        if not len(self.rows.bucket_ids):
+        if not len(self.rows.bucket_ids) and not self.word_dim:
             return self.input_vectors[: len(self)]
         table = np.empty((len(self), self.vector_size), np.float32)
 
         def fill(begin: int) -> None:
             end = min(begin + _CHUNK, len(self))
-            _mean_rows(self.input_vectors, self.rows.row_begin[begin : end + 1], self.rows.rows, table[begin:end])
+            means = (
+                np.empty((end - begin, self.input_vectors.shape[1]), np.float32) if self.word_dim else table[begin:end]
+            )
+            _mean_rows(self.input_vectors, self.rows.row_begin[begin : end + 1], self.rows.rows, means)
+            if self.word_dim:
+                table[begin:end] = join_heads(self.word_head[begin:end], means, self.spelling)
 
         for _ in map_in_order(fill, range(0, len(self), _CHUNK)):
             pass
@@ -248,7 +271,7 @@ class SubwordLookup(VectorLookup):
     @property
     def _has_table(self) -> bool:
         """Whether ``table`` is available without work: it is the input table itself, or was computed before."""
-        plain = isinstance(self.input_vectors, np.ndarray) and not len(self.rows.bucket_ids)
+        plain = isinstance(self.input_vectors, np.ndarray) and not len(self.rows.bucket_ids) and not self.word_dim
         return plain or "table" in self.__dict__
 
     def _vocabulary_id(self, word: object) -> int:
@@ -259,21 +282,31 @@ class SubwordLookup(VectorLookup):
         if self._has_table:
             vector: FloatArray = self.table[word]
             return vector
-        return self._mean(self.rows.rows_of_known(word))
+        return self._joined(self.vocabulary.words[word])
 
-    def _ngram_vector(self, word: str) -> FloatArray:
-        rows = self.rows.rows_of(word)
+    def _joined(self, word: str) -> FloatArray:
+        mean = self._row_mean(word)
+        if not self.word_dim:
+            return mean
+        joined: FloatArray = join_heads(
+            mean[np.newaxis, : self.word_dim], mean[np.newaxis, self.word_dim :], self.spelling
+        )[0]
+        return joined
+
+    def _row_mean(self, word: str) -> FloatArray:
+        """The mean of a word's rows in each head, (D,); the word head of a word out of vocabulary is zeros."""
+        known = self.vocabulary.index.get(word)
+        rows = self.rows.rows_of(word) if known is None else self.rows.rows_of_known(known)
         if not len(rows):
             raise UnknownWordError(
                 f"there is no vector for {word!r}: it is not in the vocabulary"
                 + (" and no n-gram of it is known" if self.rows.config.subwords else "")
                 + "; try another word"
             )
-        return self._mean(rows)
-
-    def _mean(self, rows: NDArray[np.uint32]) -> FloatArray:
-        means = np.empty((1, self.vector_size), np.float32)
-        _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, means)
+        means = np.zeros((1, self.vector_size), np.float32)
+        _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, means[:, self.word_dim :])
+        if known is not None and self.word_dim:
+            means[0, : self.word_dim] = self.word_head[known]
         mean: FloatArray = means[0]
         return mean
 

@@ -35,7 +35,7 @@ from posvec.storage.remote_folders import download_folder, upload_folder
 from posvec.system.atomic import DigestingWriter, cannot_write, remove_abandoned, replacing
 from posvec.system.remote import RemotePath, is_remote
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The highest version that can be read. Compressed models have 2, all others 1, which posvec 0.1.0 can read too."""
 
 

@@ -40,6 +40,7 @@ class StoredModel:
     state: TrainingState | None
     origin: Folder
     compression: Compression | None
+    word_head: VectorTable
 
 
 def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -69,6 +70,7 @@ def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = Fal
     tensors: dict[str, NDArray[Any]] = {
         **table_tensors("input_vectors", model.input_vectors),
         **table_tensors("output_vectors", model.output_vectors),
+        **(table_tensors("word_head", model.word_head) if model.config.model.word_dim else {}),
         "positional_vectors": model.positional_vectors,
         "bucket_ids": model.rows.bucket_ids,
     }
@@ -84,7 +86,14 @@ def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = Fal
         "compression": dataclasses.asdict(model.compression) if model.compression else None,
     }
     files = {"vocabulary.txt": model.vocabulary.dump, "model.safetensors": write_tensors}
-    save_folder(path, config, files, overwrite, format_version=2 if model.compression else 1)
+    save_folder(path, config, files, overwrite, format_version=_format_version(model))
+
+
+def _format_version(model: Model) -> int:
+    """The oldest version of the format that has all that the model needs."""
+    if model.config.model.word_dim:
+        return 3
+    return 2 if model.compression else 1
 
 
 def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredModel:
@@ -132,13 +141,16 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
             config,
             vocabulary,
             rows,
-            load_table(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
+            load_table(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim - shape.word_dim),
             load_table(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
             require_tensor(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
             report,
             state,
             folder,
             compression,
+            load_table(tensors, "word_head", codes, (words,), shape.word_dim)
+            if shape.word_dim
+            else np.empty((words, 0), np.float32),
         )
     except ModelError as error:
         raise ModelError(

@@ -58,7 +58,7 @@ def is_padded(table: FloatArray) -> bool:
 
 def kernel_view(table: FloatArray) -> FloatArray:
     """Return a view of a padded table that includes the padding of its rows."""
-    rows, stride = len(table), table.strides[0] // 4
+    rows, stride = len(table), table.strides[0] // 4 if table.shape[1] else 0
     view: FloatArray = np.lib.stride_tricks.as_strided(table, (rows, stride), (table.strides[0], 4))
     return view
 

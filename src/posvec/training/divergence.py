@@ -30,10 +30,11 @@ def check_loss(model: Model, mean: float, epoch: int, words: int) -> None:
 def check_parameters(model: Model) -> None:
     """Raise TrainingError if parameters have overflowed or are saturated, before they replace a good checkpoint."""
     fixed16 = model.config.training.precision == "fixed16"
-    input_vectors, output_vectors = model.trained_tables()
+    tables = model.trained_tables()
     _check_table(model, model.positional_vectors, math.inf)
-    _check_table(model, output_vectors, OUTPUT_BOUND if fixed16 else math.inf)
-    _check_table(model, input_vectors, INPUT_BOUND if fixed16 else math.inf)
+    _check_table(model, tables.output_vectors, OUTPUT_BOUND if fixed16 else math.inf)
+    for table in (tables.input_vectors, tables.word_head):
+        _check_table(model, table, INPUT_BOUND if fixed16 else math.inf)
 
 
 def _check_table(model: Model, table: FloatArray, bound: float) -> None:

@@ -24,8 +24,6 @@ class ChunkTrainer:
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Workspaces that no thread uses; they are kept because allocating new memory takes time."""
         self._trainer = self.tables.trainer(
-            model.rows.row_begin,
-            model.rows.rows,
             model.vocabulary.keep_probabilities(),
             *model.vocabulary.alias_table(),
             kernel_options(self.config, threads),
@@ -57,7 +55,7 @@ def kernel_options(config: Config, threads: int = 1) -> _kernel.KernelOptions:
     """Return the settings that the kernel needs, in its own terms."""
     model, training = config.model, config.training
     options = _kernel.KernelOptions()
-    options.dim, options.positional_dim, options.window = model.dim, model.positional_dim, model.window
+    options.window = model.window
     options.negatives, options.negative_reuse = training.negatives, training.negative_reuse
     options.mean_over_words = model.context_mean == "words"
     options.exact_gradient = training.input_gradient == "exact"

@@ -1,7 +1,7 @@
 """The training step in NumPy, one function per equation: the oracle of the compiled kernel in floating point.
 
 :func:`train_step` is the step of the paper for one masked word; it reads and writes every row at once.
-:func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
+:func:`train_heads` trains the heads of a model (:mod:`posvec.heads`). :func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
 The two agree if no two nearby words share a row and no word occurs twice in a micro-batch. Otherwise the cached step
 uses values that are out of date by less than two windows and a micro-batch. :mod:`.reference_fixed16` has the
 arithmetic of 16-bit rows.
@@ -176,6 +176,19 @@ def train_chunk(parameters: Parameters, draws: Draws, lr: float, options: StepOp
             cache.evict(int(draws.word[evicted]))
             evicted += 1
     return value
+
+
+def train_heads(heads: Sequence[Parameters], draws: Draws, lr: float, options: StepOptions) -> float:
+    """Train all heads of a model on the same masked words, contexts and negatives; return the mean of their losses.
+
+    With s_h(w) = u_C,h . v_w,h the score of head h, the loss of the model at masked word w_t with negatives n is
+
+        L = sum_h L_h        L_h = -log sigma(s_h(w_t)) - sum_n log sigma(-s_h(n))
+
+    L_h depends on the parameters of head h alone. So the gradient of L with respect to them is that of L_h, and a step
+    down L is a step of each head down its own loss.
+    """
+    return sum(train_chunk(head, draws, lr, options) for head in heads) / len(heads)
 
 
 class _RowCache:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.model import Model
 from posvec.storage.tables import QuantizedTable
-from posvec.system.arrays import FloatArray, IndexArray, RowArray, kernel_view
+from posvec.system.arrays import FloatArray, IndexArray, RowArray, kernel_view, padded
 
 
 class RowTables(NamedTuple):
-    """Input, output and positional vectors as they are stored during training, padding included."""
+    """The vectors of a model as they are stored during training, padding included."""
 
     input: RowArray
     output: RowArray
+    word_head: RowArray
     positional: FloatArray
 
 
@@ -32,7 +33,7 @@ class TrainingTables(ABC):
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.input_vectors, self.output_vectors = model.trained_tables()
+        self.tables = model.trained_tables()
 
     @property
     @abstractmethod
@@ -41,7 +42,23 @@ class TrainingTables(ABC):
 
     @abstractmethod
     def trainer(self, *arguments: object) -> _kernel.Float32Trainer | _kernel.Fixed16Trainer:
-        """Make a kernel trainer for these tables; ``arguments`` follow the tables in its constructor."""
+        """Make a kernel trainer for these tables; ``arguments`` follow the heads in its constructor."""
+
+    def head_arrays(self) -> Iterator[tuple[object, ...]]:
+        """Yield, for each head, what the kernel needs: its tables, the rows of its words, and its features."""
+        stored, rows = self.stored, self.model.rows
+        heads = self.model.config.heads
+        for head in heads:
+            is_last = head is heads[-1]
+            words = np.arange(len(self.model.vocabulary) + 1, dtype=np.uint64)
+            yield (
+                stored.input if is_last else stored.word_head,
+                stored.output[:, head.begin : head.begin + padded(head.dim)],
+                stored.positional[:, head.positional],
+                rows.row_begin if is_last else words,
+                rows.rows if is_last else words[:-1].astype(np.uint32),
+                head.dim,
+            )
 
     @abstractmethod
     def take(self) -> bool:
@@ -57,12 +74,11 @@ class Float32Tables(TrainingTables):
 
     @property
     def stored(self) -> RowTables:
-        return RowTables(
-            kernel_view(self.input_vectors), kernel_view(self.output_vectors), self.model.positional_vectors
-        )
+        return RowTables(*map(kernel_view, self.tables), self.model.positional_vectors)
 
     def trainer(self, *arguments: object) -> _kernel.Float32Trainer:
-        return _kernel.Float32Trainer(*self.stored, *arguments)  # type: ignore[arg-type]
+        heads = [_kernel.Float32Head(*arrays) for arrays in self.head_arrays()]  # type: ignore[arg-type]
+        return _kernel.Float32Trainer(heads, *arguments)  # type: ignore[arg-type]
 
     def take(self) -> bool:
         return False
@@ -79,35 +95,33 @@ class Fixed16Tables(TrainingTables):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._live = (
-            LiveTable(self, self.input_vectors, _kernel.INPUT_UNIT),
-            LiveTable(self, self.output_vectors, _kernel.OUTPUT_UNIT),
-        )
+        self._live = {name: LiveTable(self, table, UNITS[name]) for name, table in self.tables._asdict().items()}
         self.is_taken = False
 
     @property
     def stored(self) -> RowTables:
-        return RowTables(self._live[0].codes, self._live[1].codes, self.model.positional_vectors)
+        return RowTables(*(table.codes for table in self._live.values()), self.model.positional_vectors)
 
     def trainer(self, *arguments: object) -> _kernel.Fixed16Trainer:
-        return _kernel.Fixed16Trainer(*self.stored, *arguments)  # type: ignore[arg-type]
+        heads = [_kernel.Fixed16Head(*arrays) for arrays in self.head_arrays()]  # type: ignore[arg-type]
+        return _kernel.Fixed16Trainer(heads, *arguments)  # type: ignore[arg-type]
 
     def take(self) -> bool:
         if self.is_taken:
             return False
-        self.model.input_vectors, self.model.output_vectors = self._live
         self.is_taken = True
-        for table in self._live:
+        for name, table in self._live.items():
+            setattr(self.model, name, table)
             _kernel.encode_fixed16(kernel_view(table.floats), table.unit, table.codes)
         return True
 
     def export(self) -> None:
         if not self.is_taken:
             return
-        for table in self._live:
+        for name, table in self._live.items():
             _kernel.decode_fixed16(table.codes, table.unit, kernel_view(table.floats))
+            setattr(self.model, name, table.floats)
         self.is_taken = False
-        self.model.input_vectors, self.model.output_vectors = self.input_vectors, self.output_vectors
 
 
 class LiveTable(QuantizedTable):
@@ -115,8 +129,8 @@ class LiveTable(QuantizedTable):
 
     def __init__(self, tables: Fixed16Tables, floats: FloatArray, unit: float) -> None:
         self._tables, self.floats, self.unit = tables, floats, unit
-        padded = kernel_view(floats)
-        self.codes: NDArray[np.int16] = padded.reshape(-1).view(np.int16)[: padded.size].reshape(padded.shape)
+        whole = kernel_view(floats)
+        self.codes: NDArray[np.int16] = whole.reshape(-1).view(np.int16)[: whole.size].reshape(whole.shape)
         super().__init__({}, *floats.shape)
 
     def decode(self, ids: IndexArray) -> FloatArray:
@@ -127,6 +141,13 @@ class LiveTable(QuantizedTable):
         _kernel.decode_fixed16(codes, self.unit, decoded)
         return decoded[:, : self.shape[1]]
 
+
+UNITS = {
+    "input_vectors": _kernel.INPUT_UNIT,
+    "word_head": _kernel.INPUT_UNIT,
+    "output_vectors": _kernel.OUTPUT_UNIT,
+}
+"""Of which numbers the features of each table are multiples in 16 bits."""
 
 _FORMATS: Mapping[str, type[TrainingTables]] = {"float32": Float32Tables, "fixed16": Fixed16Tables}
 

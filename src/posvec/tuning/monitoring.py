@@ -66,4 +66,5 @@ def _snapshot(model: Model) -> Model:
         model.input_vectors,
         model.output_vectors,
         model.positional_vectors,
+        word_head=model.word_head,
     )
