@@ -70,8 +70,8 @@ class ModelConfig:
     )
     word_dim: int = setting(
         0,
-        "W, the number of features that come from a word's own row alone; the others come from its n-grams, too: 0 all, "
-        "dim none. A multiple of 16",
+        "W, the number of features that come from a word's own row alone, a multiple of 16; the others come from its "
+        "n-grams, too",
         0,
         2**16,
     )

@@ -75,7 +75,7 @@ def quadratic(model, words, weighting):
     position = np.where(offset < 0, offset, offset + 1)
     word, gap = np.nonzero(np.abs(position) <= shape.window)
     terms, sizes = model.context_terms([words[number] for number in known], weighting)
-    context_size = np.bincount(gap, sizes[word], minlength=len(words) + 1)
+    context_size = np.bincount(gap, sizes[word, 0], minlength=len(words) + 1)
     weights = np.zeros((len(known), 2 * shape.window))
     share = 1 / context_size[gap] / np.count_nonzero(context_size)
     np.add.at(weights, (word, offset[word, gap] + shape.window), share)

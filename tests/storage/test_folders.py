@@ -389,7 +389,7 @@ def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 def test_the_error_for_a_newer_format_names_the_upgrade(tmp_path: Path) -> None:
     save(tmp_path / "model")
     edit_config(tmp_path / "model", lambda config: config.update(format_version=FORMAT_VERSION + 1, files="elsewhere"))
-    with pytest.raises(ModelError, match=r"was written by a newer posvec \(format 3, .*; upgrade posvec"):
+    with pytest.raises(ModelError, match=r"was written by a newer posvec \(format 4, .*; upgrade posvec"):
         load_folder(tmp_path / "model")
 
 

@@ -28,6 +28,7 @@ from posvec.formats.files import invalid_file, open_for_writing, read_bytes
 from posvec.formats.validation import ROWS, check_finite
 from posvec.model import Model
 from posvec.presets import make_config
+from posvec.query.one_head import one_head
 from posvec.subwords import saved_rows
 from posvec.system.arrays import FloatArray
 from posvec.vectors import WordVectors
@@ -105,6 +106,7 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
         vectors = vectors.vectors
     model = vectors if isinstance(vectors, Model) else _model_of(vectors)
     words, config = model.vocabulary.words, model.config
+    input_vectors = one_head(vectors.vectors if isinstance(vectors, Model) else vectors).input_vectors
     for word in words:
         if not word or "\0" in word:
             raise ModelError(
@@ -134,14 +136,14 @@ def write_fasttext(path: str | Path, vectors: Model | WordVectors, overwrite: bo
             stream.write(word.encode() + struct.pack("<xqb", count, 0))
         stream.write(struct.pack("<?2q", False, len(words) + buckets, config.model.dim))
         for begin in range(0, len(words), ROWS):
-            stream.write(_little_endian(model.input_vectors[begin : min(begin + ROWS, len(words))]))
+            stream.write(_little_endian(input_vectors[begin : min(begin + ROWS, len(words))]))
         bucket_ids = model.rows.bucket_ids
         order = np.argsort(bucket_ids)
         ordered = bucket_ids[order]
         for begin in range(0, buckets, ROWS):
             block = np.zeros((min(ROWS, buckets - begin), config.model.dim), np.float32)
             low, high = np.searchsorted(ordered, [begin, begin + len(block)])
-            block[ordered[low:high] - begin] = model.input_vectors[len(words) + order[low:high]]
+            block[ordered[low:high] - begin] = input_vectors[len(words) + order[low:high]]
             stream.write(_little_endian(block))
         stream.write(struct.pack("<?2q", False, len(words), config.model.dim))
         for begin in range(0, len(words), ROWS):
@@ -234,9 +236,9 @@ def _config(path: Path, settings: dict[str, Any]) -> Config:
 
 def _model_of(vectors: WordVectors) -> Model:
     """Word vectors, with their n-grams if they have them, as a model without output vectors."""
-    table, ngrams = vectors.input_vectors, vectors.rows.config
-    config = make_config("general", "fasttext", dim=table.shape[1], **dataclasses.asdict(ngrams))
-    output = np.zeros((len(vectors), table.shape[1]), np.float32)
+    table, ngrams = one_head(vectors).input_vectors, vectors.rows.config
+    config = make_config("general", "fasttext", dim=vectors.vector_size, **dataclasses.asdict(ngrams))
+    output = np.zeros((len(vectors), vectors.vector_size), np.float32)
     positional = np.empty((2 * config.model.window, 0), np.float32)
     return Model(config, vectors.vocabulary, vectors.rows, table, output, positional)
 

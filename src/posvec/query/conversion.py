@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posvec.errors import ConfigError, PosvecError
+from posvec.query.one_head import one_head
 from posvec.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -44,9 +45,10 @@ def to_gensim(vectors: WordVectors) -> Any:
         keyed = models.fasttext.FastTextKeyedVectors(
             vectors.vector_size, rows.config.min_n, rows.config.max_n, rows.config.buckets
         )
-        keyed.vectors_vocab = np.array(vectors.input_vectors[:size])
+        input_vectors = one_head(vectors).input_vectors
+        keyed.vectors_vocab = np.array(input_vectors[:size])
         keyed.vectors_ngrams = np.zeros((rows.config.buckets, vectors.vector_size), np.float32)
-        keyed.vectors_ngrams[rows.bucket_ids] = vectors.input_vectors[size:]
+        keyed.vectors_ngrams[rows.bucket_ids] = input_vectors[size:]
     else:
         keyed = models.KeyedVectors(vectors.vector_size)
     keyed.vectors = np.array(table)

@@ -1,10 +1,10 @@
 """The training step in NumPy, one function per equation: the oracle of the compiled kernel in floating point.
 
 :func:`train_step` is the step of the paper for one masked word; it reads and writes every row at once.
-:func:`train_heads` trains the heads of a model (:mod:`posvec.heads`). :func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
+:func:`train_chunk` is the cached step that ``cpp/kernel/trainer.hpp`` computes, in the same order of operations.
 The two agree if no two nearby words share a row and no word occurs twice in a micro-batch. Otherwise the cached step
 uses values that are out of date by less than two windows and a micro-batch. :mod:`.reference_fixed16` has the
-arithmetic of 16-bit rows.
+arithmetic of 16-bit rows. :func:`train_heads` trains all heads of a model (:mod:`posvec.heads`).
 
 Shapes: D features, D' of them positional, c the window, V words.
 """

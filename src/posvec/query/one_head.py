@@ -1,0 +1,54 @@
+"""Word vectors of two heads as means of rows that have all features, as fastText and gensim store them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posvec.storage.tables import QuantizedTable
+from posvec.system.arrays import FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from posvec.vectors import WordVectors
+
+
+class OneHeadTable(QuantizedTable):
+    """Input vectors, (V + B', D), for which the mean of a word's rows is its vector in two heads, weighted as it is.
+
+    Let u be the vector of a word with R rows, of which g are those of its n-grams in the spelling head. The row of an
+    n-gram becomes [0, g], and the word's own row R u - [0, sum of g], so that the mean of all R rows is u. The vector
+    of a word out of vocabulary, the mean of its [0, g], keeps its direction.
+
+    Examples
+    --------
+    >>> import numpy as np, posvec
+    >>> vectors = posvec.load("model").vectors
+    >>> table = OneHeadTable(vectors)
+    >>> np.allclose(table[vectors.rows.rows_of_known(0)].mean(0), vectors.table[0], atol=1e-5)
+    True
+    """
+
+    def __init__(self, vectors: WordVectors) -> None:
+        super().__init__({}, len(vectors.input_vectors), vectors.vector_size)
+        self.vectors = vectors
+
+    def decode(self, ids: IndexArray) -> FloatArray:
+        vectors, word_dim = self.vectors, self.vectors.word_dim
+        rows = np.zeros((len(ids), self.shape[1]), np.float32)
+        rows[:, word_dim:] = vectors.input_vectors[ids]
+        of_words = np.flatnonzero(ids < len(vectors))
+        words = ids[of_words]
+        counts = np.diff(vectors.rows.row_begin).astype(np.float64)[words, np.newaxis]
+        ngrams = counts * vectors.unweighted.table[words, word_dim:] - rows[of_words, word_dim:]
+        own = counts * vectors.table[words]
+        own[:, word_dim:] -= ngrams
+        rows[of_words] = own
+        return rows
+
+
+def one_head(vectors: WordVectors) -> WordVectors:
+    """Return the same vectors with all features in one head; those of a model with one head are returned themselves."""
+    if not vectors.word_dim:
+        return vectors
+    return type(vectors)(vectors.vocabulary, vectors.rows, OneHeadTable(vectors), vectors.origin)
