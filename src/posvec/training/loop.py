@@ -297,7 +297,7 @@ class _TrainingRun:
             epoch_masked_words=self.epoch.masked_words,
             epoch_loss=self.epoch.loss,
             epoch_seconds=self.epoch_seconds,
-            epochs=[dataclasses.asdict(epoch) for epoch in self.epochs],
+            epochs=tuple(self.epochs),
             content=self._content,
         )
 
@@ -310,4 +310,4 @@ class _TrainingRun:
         self.all_epochs = _LossSum(state.words, state.masked_words)
         self.epoch = _LossSum(state.epoch_words, state.epoch_masked_words, state.epoch_loss)
         self.seconds, self.epoch_seconds = state.seconds, state.epoch_seconds
-        self.epochs = [EpochReport(**epoch) for epoch in state.epochs]
+        self.epochs = list(state.epochs)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dataclasses
 import os
 import time
@@ -23,14 +21,16 @@ from posvec.presets import make_config
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
+from posvec.system.allocator import return_freed_memory
 from posvec.system.remote import is_remote
 from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
 from posvec.training.callbacks import Callback
-from posvec.training.chunks import ChunkedCorpus, content_digest
+from posvec.training.checkpoints import check_state, sources_of
+from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import check_parameters
 from posvec.training.loop import train as train_model
-from posvec.training.sources import open_source, sources_of
+from posvec.training.sources import open_source
 from posvec.vocabulary import Vocabulary
 
 Result = TypeVar("Result")
@@ -137,6 +137,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
     backend: Backend | None = None,
+    allow_network: bool = False,
 ) -> Model:
     """Resume interrupted training from the checkpoint in the folder of a model.
 
@@ -154,6 +155,8 @@ def resume(
         The tokenizer, if it was a function.
     callbacks, display, backend
         As in :func:`train`.
+    allow_network
+        Whether the corpus may be on any server that the checkpoint names; by default only on the one of ``path``.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def resume(
     Raises
     ------
     ModelError
-        If there is nothing to resume, or if the corpus has changed.
+        If there is nothing to resume, if the checkpoint is damaged, or if the corpus has changed.
 
     Examples
     --------
@@ -185,16 +188,11 @@ def resume(
         if threads is not None:
             model.config = model.config.replace(threads=threads)
         if corpus is None:
-            corpus = sources_of(state, path)
+            corpus = sources_of(state, path, allow_network)
         display = display or Silent()
         with open_source(corpus, model.config, tokenizer, display) as opened:
             encoded = _encode(opened, model.vocabulary, model.config, display, backend or LocalBackend())
-            # Files that were moved, touched or compressed may still hold the same text.
-            if encoded.digest != state.corpus and content_digest(encoded) != state.content:
-                raise ModelError(
-                    f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, name "
-                    f"its present path (posvec resume {path} CORPUS), or train a new model"
-                )
+            check_state(state, model.config, encoded, opened.name, path)
             callbacks = [display, *callbacks]
             return train_prepared(
                 model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, backend
@@ -272,7 +270,7 @@ def prepare(
         raise CorpusError(
             f"no word of {corpus.name} is in the vocabulary; leave out the vocabulary to count the words of this corpus"
         )
-    _return_freed_memory()
+    return_freed_memory()  # of counting and encoding: the tables need it
     initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
     return created, encoded, Preparation(counting, encoding, initializing)
 
@@ -344,12 +342,6 @@ def _encode(
 ) -> ChunkedCorpus:
     with display.stage("encoding") as progress:
         return backend.encode(corpus, vocabulary, config, progress)
-
-
-def _return_freed_memory() -> None:
-    """Give the memory that counting and encoding have freed back to the system, from which the tables come."""
-    with contextlib.suppress(OSError, AttributeError):  # only glibc has this
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
