@@ -11,12 +11,17 @@ import click
 from posvec import __version__
 from posvec.errors import PosvecError
 from posvec.system.console import say
+from posvec.system.signals import interrupting_signals
 
 
 def main() -> NoReturn:
-    """Run a command; errors that a user can fix are printed as one sentence, with exit code 1."""
+    """Run a command; errors that a user can fix are printed as one sentence, with exit code 1.
+
+    A signal that asks the process to stop ends it like Ctrl-C, so that temporary files are removed.
+    """
     try:
-        commands.main(standalone_mode=False)
+        with interrupting_signals():
+            commands.main(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
