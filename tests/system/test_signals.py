@@ -190,3 +190,21 @@ def test_a_signal_ends_any_command_like_ctrl_c(number: int, monkeypatch: pytest.
         cli.main()
     assert ended.value.code == 130
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_signal_while_a_temporary_folder_is_removed_leaves_none(
+    fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = os.rmdir
+
+    def interrupted(*arguments: Any, **keywords: Any) -> None:
+        send(signal.SIGTERM)
+        remove(*arguments, **keywords)
+
+    monkeypatch.setattr(os, "rmdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), interrupting_signals(), temporary_folder(tmp_path) as folder:
+        (folder / "file").touch()
+        if fails:
+            raise ZeroDivisionError
+    assert not [*tmp_path.iterdir()]

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from posvec.errors import ModelError
+from posvec.system.signals import deferred_signals
 
 TEMPORARY = re.compile(r"\.posvec-[0-9a-f]{12}\.tmp")
 """The names of files and folders while they are written; a crash can leave them."""
@@ -70,7 +71,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
                 stream.close()
         _sync_folder(path.parent)
     except BaseException as error:
-        with contextlib.suppress(OSError):  # also if a signal has interrupted its creation
+        with deferred_signals(), contextlib.suppress(OSError):  # also if a signal has interrupted its creation
             temporary.unlink()
         if isinstance(error, OSError):
             raise cannot_write(path, error) from error
@@ -132,9 +133,10 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         lock = _new_folder(path)
         yield path
     finally:
-        if lock is not None:
-            os.close(lock)
-        shutil.rmtree(path, ignore_errors=True)
+        with deferred_signals():
+            if lock is not None:
+                os.close(lock)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def move_folder(new: Path, path: Path) -> None:
