@@ -37,6 +37,14 @@ class Resume(Train):
         return posvec("resume", self.output, "-q")
 
 
+class TrainOver(Overwrite):
+    """posvec train --overwrite, which a signal can end with a checkpoint in place of the old model."""
+
+    def state(self) -> str:
+        state = super().state()
+        return "partial" if state == "new" and Model.load(self.output).state is not None else state
+
+
 class Compress(Action):
     """posvec compress over an older model."""
 
@@ -87,7 +95,7 @@ class Evaluate(Action):
 
 COMMANDS: dict[str, type[Action]] = {
     "train": Train,
-    "train --overwrite": Overwrite,
+    "train --overwrite": TrainOver,
     "resume": Resume,
     "lm train": LanguageModel,
     "search": Search,
