@@ -232,8 +232,9 @@ final save. SIGTERM, SIGHUP, SIGXCPU, SIGUSR1 and SIGPIPE are sent one to three 
 
 After each run: the output was absent, old, partial or complete (new); what posvec train and resume had trained when
 the signal arrived was saved (not checked for lm train); no message contradicted the output; no temporary file was left;
-and the command, given again, or posvec resume gave the result of an uninterrupted run. Exit codes: 130 interrupted; 0 the signal was ignored (SIGPIPE) or came
-after the work; a negative number: ended by the signal's default action before the command began or after its end.
+and the command, given again, or posvec resume gave the result of an uninterrupted run. Exit codes: 130
+interrupted; 0 the signal was ignored (SIGPIPE) or came after the work; a negative number: ended by the signal's
+default action before the command began or after its end.
 
 {table}
 
