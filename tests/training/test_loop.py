@@ -446,19 +446,6 @@ def test_parameters_that_are_not_finite_are_never_saved(corpus, small):
         table[-1, -1] = before
 
 
-@pytest.mark.parametrize(("name", "bound"), [("input_vectors", 16), ("output_vectors", 4)])
-def test_parameters_that_run_against_the_bounds_of_16_bits_are_never_saved(corpus, small, name, bound):
-    model = posvec.train(corpus, "constrained", **small)
-    table = getattr(model, name)
-    table[: len(table) // 200] = -bound
-    check_parameters(model)
-    table[: len(table) // 20] = -bound
-    with pytest.raises(TrainingError, match=rf"^\d% of the features have grown to {bound}, .*: lower initial_lr"):
-        check_parameters(model)
-    model.config = model.config.replace(precision="float32")
-    check_parameters(model)
-
-
 def test_overflow_leaves_the_last_good_checkpoint(corpus, small, tmp_path):
     output = tmp_path / "model"
     before = posvec.train(corpus, "general", **small, output=output)

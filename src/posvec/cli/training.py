@@ -112,10 +112,19 @@ def train(
 @model_argument
 @click.argument("corpus", nargs=-1)
 @click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
+@click.option(
+    "--initial-lr", type=float, default=None, help="learning rate at the start; a lower one if training diverged"
+)
 @quiet_option
 @cluster_options()
 def resume(
-    model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool, cluster: str | None, **values: Any
+    model: Path,
+    corpus: tuple[str, ...],
+    threads: int | None,
+    initial_lr: float | None,
+    quiet: bool,
+    cluster: str | None,
+    **values: Any,
 ) -> None:
     """Resume the interrupted training of MODEL.
 
@@ -124,7 +133,8 @@ def resume(
     shared = on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
     with training_display(quiet, model, RESUMED, resumes=True) as (display, console):
-        trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
+        given = {"threads": threads, "initial_lr": initial_lr}
+        trained = run(model, sources(corpus) if corpus else None, display=display, **given, **shared)
     if not quiet:
         print_report(console, trained, model)
 
