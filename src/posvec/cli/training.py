@@ -92,6 +92,7 @@ def train(
         raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with training_display(quiet, output, RESUMED) as (display, console):
+        display = display or import_module("posvec.training.pipeline").Quiet()
         if autotune:
             from posvec.tuning import autotune as run_search
 
@@ -133,6 +134,7 @@ def resume(
     shared = on_cluster(cluster, values)
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
     with training_display(quiet, model, RESUMED, resumes=True) as (display, console):
+        display = display or import_module("posvec.training.pipeline").Quiet()
         given = {"threads": threads, "initial_lr": initial_lr}
         trained = run(model, sources(corpus) if corpus else None, display=display, **given, **shared)
     if not quiet:

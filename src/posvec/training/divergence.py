@@ -83,6 +83,6 @@ def overflow_advice(model: Model) -> str:
         return f"{advice} or set positional_gradient=averaged"
     if shape.context_mean == "words":
         return f"{advice} or set context_mean=rows, whose steps are about twenty times smaller"
-    if training.score_limit and shape.positional_dim:
+    if training.score_limit:
         return f"{advice} or set score_limit=0, which lets large scores recover"
     return advice

@@ -263,6 +263,12 @@ class Silent(SilentFetchDisplay):
     def on_epoch(self, progress: object) -> None: ...
 
 
+class Quiet(Silent):
+    """A display that shows nothing at all."""
+
+    def warn(self, text: str) -> None: ...
+
+
 def prepare(
     corpus: Corpus,
     config: Config,
