@@ -213,8 +213,19 @@ def test_training_works_outside_the_main_thread(corpus, small):
 
 
 def test_lines_that_keep_no_pair_of_words_are_nothing_to_learn_from(small):
-    with pytest.raises(posvec.CorpusError, match=r"no line keeps two words after subsampling.*raise sample"):
-        posvec.train(iter(["alone", "lonely"]), "general", **small)
+    sentence = r"^no line keeps two words after subsampling, so there is nothing to learn from; "
+    for lines, settings, advice in (
+        (["alone", "lonely"], {}, r"give a corpus with longer lines$"),
+        (["alone", "alone"], {"min_count": 2}, r"lower min_count \(now 2\)$"),
+        (["a b"] * 9, {"sample": 1e-12}, r"raise sample \(now 1e-12; 0 keeps all words\)$"),
+        (
+            ["a b"] * 9,
+            {"preset": "small", "sample": 1e-12, "min_count": 3},
+            r"raise .*\) or lower min_count \(now 3\)$",
+        ),
+    ):
+        with pytest.raises(posvec.CorpusError, match=sentence + advice):
+            posvec.train(iter(lines), "general", **{**small, **settings})
 
 
 # ---- interruption ---------------------------------------------------------------------------------------------
@@ -409,7 +420,11 @@ def test_timed_checkpoints_do_not_change_the_result(long_corpus, small, tmp_path
         ("constrained", {"initial_lr": 1e20}, r"lower initial_lr \(now 1e\+20\)$"),
         ("subword", {"initial_lr": 1e20, "context_mean": "words"}, r"or set context_mean=rows"),
         ("positional", {"initial_lr": 1e20, "positional_gradient": "summed"}, r"or set positional_gradient=averaged"),
-        ("positional", {"initial_lr": 1e20, "initializer": "identity", "dim": 601}, r"use initializer=sqrt_normal"),
+        (
+            "positional",
+            {"initial_lr": 1e20, "initializer": "identity", "dim": 601},
+            r"lower initial_lr .* or set initializer=sqrt_normal_as_run$",
+        ),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 3])

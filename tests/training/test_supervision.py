@@ -87,26 +87,23 @@ def test_tables_that_outgrow_16_bits_are_trained_on_in_float32(sounds: Path, kin
     assert np.abs(model.output_vectors[:]).max() > 4, "16 bits cannot hold it"
 
 
+@pytest.mark.filterwarnings("ignore:Training goes on in float32")
 @pytest.mark.parametrize("early", [True, False])
 def test_the_change_to_float32_resumes_with_the_same_bits(sounds: Path, tmp_path: Path, early: bool) -> None:
-    with pytest.warns(UserWarning, match=WARNING):
-        whole = posvec.train(sounds, "constrained", **SATURATING)
+    whole = posvec.train(sounds, "constrained", **SATURATING)
     assert whole.report is not None
     changed = whole.report.float32_after
     assert changed is not None
     when = changed // 2 if early else (changed + whole.report.words) // 2
     when += 1300  # between two examinations
     output = tmp_path / "model"
-    with warnings.catch_warnings(), pytest.raises(KeyboardInterrupt):
-        warnings.simplefilter("ignore")
+    with pytest.raises(KeyboardInterrupt):
         posvec.train(sounds, "constrained", **SATURATING, output=output, callbacks=[Interrupt(when)])
     saved = posvec.load(output)
     assert saved.state is not None
     assert saved.config.training.precision == ("fixed16" if early else "float32")
     assert saved.state.float32_after == (None if early else changed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        resumed = posvec.resume(output)
+    resumed = posvec.resume(output)
     assert_same(resumed, whole)
     assert resumed.report is not None
     assert resumed.report.float32_after == changed
@@ -193,6 +190,7 @@ def test_a_checkpoint_of_tables_that_are_too_large_to_copy_stays(
     assert raised.value.model is None
 
 
+@pytest.mark.filterwarnings("ignore:Training goes on in float32")
 def test_examining_takes_a_fraction_of_the_time(fifty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     original = Fixed16Tables.saturated

@@ -77,7 +77,10 @@ def overflow_advice(model: Model) -> str:
             f"raise min_count or take such words out, or lower initial_lr (now {training.initial_lr:g})"
         )
     if shape.positional_dim and shape.initializer == "identity" and shape.dim > 600:
-        return f"initializer=identity explodes for dim > 600 (now {shape.dim}); use initializer=sqrt_normal"
+        return (
+            f"with initializer=identity and dim > 600 (now {shape.dim}), steps are too large at this learning rate; "
+            f"lower initial_lr (now {training.initial_lr:g}) or set initializer=sqrt_normal_as_run"
+        )
     advice = f"lower initial_lr (now {training.initial_lr:g})"
     if training.positional_gradient == "summed" and shape.positional_dim:
         return f"{advice} or set positional_gradient=averaged"

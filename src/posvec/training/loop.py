@@ -123,8 +123,8 @@ class _TrainingRun:
         self.interruption.protect_rest()  # the model is complete: the caller saves it, whatever signals arrive
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
-                "no line keeps two words after subsampling, so there is nothing to learn from; use preset=small, or "
-                "raise sample and lower min_count"
+                "no line keeps two words after subsampling, so there is nothing to learn from; "
+                f"{self._advice_on_words()}"
             )
         return TrainingReport(
             config=self.config,
@@ -295,6 +295,13 @@ class _TrainingRun:
                 total.add(*result)
         self._stop_if_interrupted()
         return total.mean
+
+    def _advice_on_words(self) -> str:
+        """Return how lines can keep more words."""
+        vocabulary = self.config.vocabulary
+        sample = f"raise sample (now {vocabulary.sample:g}; 0 keeps all words)" if vocabulary.sample else ""
+        min_count = f"lower min_count (now {vocabulary.min_count})" if vocabulary.min_count > 1 else ""
+        return " or ".join(filter(None, (sample, min_count))) or "give a corpus with longer lines"
 
     def _epochs_without_progress(self) -> int:
         losses = [epoch.validation_loss for epoch in self.epochs if epoch.validation_loss is not None]
