@@ -197,3 +197,9 @@ def test_examining_takes_a_fraction_of_the_time(fifty: Path, monkeypatch: pytest
     monkeypatch.setattr(Fixed16Tables, "saturated", lambda tables: calls.append(1) or original(tables))
     posvec.train(fifty, "general", dim=8, epochs=50, sample=0.0, min_count=1, threads=1, initial_lr=0.025)
     assert 50 <= len(calls) <= 110
+
+
+def test_divergence_on_a_few_words_is_noticed_at_the_end() -> None:
+    settings = {**SATURATING, "dim": 16, "negatives": 5, "initial_lr": 10.0, "context_mean": "words", "epochs": 5}
+    with pytest.raises(TrainingError, match=r"^(the loss grew to|the parameters overflowed) .*lower initial_lr"):
+        posvec.train(["a b c"], "general", preset="fasttext", **settings)

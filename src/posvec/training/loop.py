@@ -193,9 +193,13 @@ class _TrainingRun:
             if trainer:
                 trainer.tables.export()
 
+    @property
+    def _is_complete(self) -> bool:
+        return self.next_chunk >= self.config.training.epochs * self.corpus.chunks
+
     def _examine(self) -> None:
         """Raise TrainingError if training has diverged; train on in float32 if 16 bits are too few."""
-        mean = self.supervisor.examine_loss(len(self.epochs) + 1, self.all_epochs.words)
+        mean = self.supervisor.examine_loss(len(self.epochs) + 1, self.all_epochs.words, self._is_complete)
         if self.supervisor.is_saturated:
             self._use_float32()
         if mean is not None:
@@ -204,8 +208,7 @@ class _TrainingRun:
     def _use_float32(self) -> None:
         """Train on in float32, because 16 bits can no longer hold the features; say so if nothing is left to train."""
         reached = "features have grown to the most that 16 bits can hold"
-        is_complete = self.next_chunk >= self.config.training.epochs * self.corpus.chunks
-        if not is_complete and self.executor.trainer:
+        if not self._is_complete and self.executor.trainer:
             self.supervisor.use_float32()
             self.float32_after = self.all_epochs.words
             self.callbacks.warn(f"Training goes on in float32 after {self.float32_after:,} words, because {reached}.")

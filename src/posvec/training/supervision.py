@@ -111,13 +111,13 @@ class Supervisor:
         tables = trainer.tables if trainer else training_tables(self._model)
         return tables.saturated() > MAX_SATURATED
 
-    def examine_loss(self, epoch: int, words: int) -> float | None:
+    def examine_loss(self, epoch: int, words: int, is_last: bool) -> float | None:
         """Return the mean loss since the last examination; raise TrainingError if training has diverged.
 
         None stands for the mean over too few masked words, which are then part of the next examination. They are enough
-        if features are saturated as well.
+        if features are saturated as well, or if this is the last examination.
         """
-        if self.recent.masked_words < (1 if self.is_saturated else MIN_MASKED_WORDS):
+        if self.recent.masked_words < (1 if is_last or self.is_saturated else MIN_MASKED_WORDS):
             return None
         mean = self.recent.mean
         check_mean_loss(self._model, mean, self._lowest, epoch, words)
