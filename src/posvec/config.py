@@ -91,7 +91,8 @@ class TrainingConfig:
     )
     final_lr_ratio: float = setting(
         0.25,
-        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs 0.1 is better",
+        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs of a large "
+        "text 0.1 is better; preset small has 0.5",
         0,
         1,
     )
@@ -107,13 +108,20 @@ class TrainingConfig:
     input_gradient: Literal["undivided", "exact"] = setting(
         "undivided",
         "gradient of the context's rows: not divided by N, as in word2vec (undivided), or divided by N (exact; use a "
-        "larger initial_lr)",
+        "larger initial_lr); only exact with positional_gradient=summed is the gradient of the loss",
     )
     positional_gradient: Literal["averaged", "summed"] = setting(
-        "averaged", "gradient of a positional vector: averaged or summed over the rows of the context word"
+        "averaged",
+        "gradient of a positional vector: averaged or summed over the rows of the context word; the "
+        "gradient of the loss is summed, with input_gradient=exact",
     )
     train_positions: bool = setting(True, "learn the positional vectors; otherwise they keep their initial values")
-    score_limit: float = setting(0.0, "skip the update of an example whose score lies outside +-limit; 0: no limit", 0)
+    score_limit: float = setting(
+        0.0,
+        "skip the update of an example whose score lies outside +-limit, as gensim 3.8 does beyond 6 (in gensim 4, "
+        "FastText with CBOW and negatives updates beyond 8 as if the probability were 0 or 1); 0: no limit",
+        0,
+    )
     precision: Literal["float32", "fixed16"] = setting(
         "fixed16",
         "number format of the vectors during training; fixed16: 16-bit fixed point, faster; input vectors in steps of "

@@ -92,6 +92,7 @@ def train(
         raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with training_display(quiet, output, RESUMED) as (display, console):
+        display = display or import_module("posvec.training.pipeline").Quiet()
         if autotune:
             from posvec.tuning import autotune as run_search
 
@@ -113,6 +114,9 @@ def train(
 @click.argument("corpus", nargs=-1)
 @click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
 @click.option(
+    "--initial-lr", type=float, default=None, help="learning rate at the start; a lower one if training diverged"
+)
+@click.option(
     "--allow-network", is_flag=True, help="read the corpus from whatever server the checkpoint names, if it was remote"
 )
 @quiet_option
@@ -121,6 +125,7 @@ def resume(
     model: Path,
     corpus: tuple[str, ...],
     threads: int | None,
+    initial_lr: float | None,
     allow_network: bool,
     quiet: bool,
     cluster: str | None,
@@ -133,7 +138,9 @@ def resume(
     how: dict[str, Any] = {"allow_network": allow_network, **on_cluster(cluster, values)}
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
     with training_display(quiet, model, RESUMED, resumes=True) as (display, console):
-        trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **how)
+        display = display or import_module("posvec.training.pipeline").Quiet()
+        how |= {"threads": threads, "initial_lr": initial_lr}
+        trained = run(model, sources(corpus) if corpus else None, display=display, **how)
     if not quiet:
         print_report(console, trained, model)
 

@@ -111,6 +111,8 @@ class TrainingReport:
     """The seconds that were spent before training."""
     stopped_early: bool = False
     cluster: ClusterReport | None = None
+    float32_after: int | None = None
+    """The words after which training went on in float32, because 16 bits could no longer hold the features."""
 
     @property
     def words_per_second(self) -> float:
@@ -157,6 +159,8 @@ class TrainingState:
     before: Preparation = Preparation()
     content: str = ""
     """The digest of the ids, which is the same for the same text in other files; posvec 0.1.0 saved none."""
+    float32_after: int | None = None
+    """As in :class:`TrainingReport`."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
-from posvec.errors import ConfigError, CorpusError, ModelError
+from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.storage.folders import check_output, load_folder
@@ -133,6 +134,7 @@ def resume(
     corpus: Source | None = None,
     *,
     threads: int | None = None,
+    initial_lr: float | None = None,
     tokenizer: Callable[[str], Sequence[str]] | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
@@ -151,6 +153,8 @@ def resume(
         The corpus, if it is not where it was when training began, or was not a file.
     threads
         Number of threads from now on.
+    initial_lr
+        The learning rate at the start, from which the present one follows; a lower one if training diverged.
     tokenizer
         The tokenizer, if it was a function.
     callbacks, display, backend
@@ -185,8 +189,8 @@ def resume(
             raise ModelError(
                 f"training of {path} is complete; to train it further on more text, use posvec train --start {path}"
             )
-        if threads is not None:
-            model.config = model.config.replace(threads=threads)
+        changed = {"threads": threads, "initial_lr": initial_lr}
+        model.config = model.config.replace(**{name: value for name, value in changed.items() if value is not None})
         if corpus is None:
             corpus = sources_of(state, path, allow_network)
         display = display or Silent()
@@ -247,11 +251,20 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
 
 
 class Silent(SilentFetchDisplay):
-    """A display that shows nothing."""
+    """A display that shows nothing, and passes warnings to Python."""
+
+    def warn(self, text: str) -> None:
+        warnings.warn(text, stacklevel=2)
 
     def on_chunk(self, progress: object) -> None: ...
 
     def on_epoch(self, progress: object) -> None: ...
+
+
+class Quiet(Silent):
+    """A display that shows nothing at all."""
+
+    def warn(self, text: str) -> None: ...
 
 
 def prepare(
@@ -301,7 +314,15 @@ def train_prepared(
     # A signal from here on ends training only after the checkpoint or the complete model is saved.
     with locked_folder(output), deferred_signals() as interruption:
         with (backend or LocalBackend()).executor(model, encoded) as executor:
-            report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+            try:
+                report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+            except TrainingError as error:
+                if error.model is None or error.model.state is None:
+                    raise
+                if output is not None:
+                    with interruption.protected():
+                        checkpoint(error.model.state)
+                raise _with_last_good_state(error, error.model, output) from error
         with interruption.protected():
             check_parameters(model)
             model.report = dataclasses.replace(report, before=before)
@@ -309,6 +330,22 @@ def train_prepared(
             if output is not None:
                 model.save(output, overwrite=saved_here)
     return model
+
+
+def _with_last_good_state(error: TrainingError, model: Model, output: str | os.PathLike[str] | None) -> TrainingError:
+    """Return the error with a sentence on the state of the model when the loss was lowest."""
+    assert model.state is not None
+    rate = model.config.training.initial_lr / 2
+    where = (
+        f"is in {output}; to train it further: posvec resume {output} --initial-lr {rate:g}"
+        if output is not None
+        else "is the attribute model of this error"
+    )
+    told = TrainingError(
+        f"{error}; the model as it was after {model.state.words:,} words, before the loss grew, {where}"
+    )
+    told.model = model
+    return told
 
 
 def _loaded(

@@ -21,10 +21,10 @@ class ThreadExecutor:
 
     def __init__(self, model: Model, corpus: ChunkedCorpus) -> None:
         self.threads = thread_count(model.config.training.threads)
-        self._trainer = ChunkTrainer(model, corpus, self.threads)
+        self.trainer = ChunkTrainer(model, corpus, self.threads)
 
     def start(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> TrainingJob:
-        return ThreadedJob(self._trainer, first, end, self.threads, held_out, interrupted)
+        return ThreadedJob(self.trainer, first, end, self.threads, held_out, interrupted)
 
 
 class ThreadedJob(TrainingJob):
