@@ -28,6 +28,8 @@ QUERIES: dict[str, Callable[[Any], object]] = {
     ),
     "norms": lambda model: model.vectors.norms,
     "masked word": lambda model: model.predict_masked("karan [MASK] lotek"),
+    "position": lambda model: model.position(-1),
+    "positions": lambda model: model.position_importance(),
     "sentences": lambda model: model.sentence_vectors(["karan lotek"], "positional"),
 }
 
@@ -35,13 +37,13 @@ QUERIES: dict[str, Callable[[Any], object]] = {
 @pytest.fixture(scope="module")
 def saved(corpus, small, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    for kind in ("constrained", "general"):
+    for kind in ("constrained", "positional"):
         posvec.train(corpus, kind, **small, output=folder / kind)
     compress_model(folder / "constrained", folder / "compressed", "int8")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["constrained", "general", "compressed"])
+@pytest.mark.parametrize("kind", ["constrained", "positional", "compressed"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: str) -> None:
     model = posvec.load(saved / kind)
@@ -60,8 +62,8 @@ def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: 
 
 def test_evaluation_of_a_shortened_file_is_refused(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "questions.txt").write_text("karan lotek karan lotek\n")
-    model = posvec.load(saved / "general")
-    (path,) = (saved / "general").glob("model*.safetensors")
+    model = posvec.load(saved / "positional")
+    (path,) = (saved / "positional").glob("model*.safetensors")
     content = path.read_bytes()
     try:
         os.truncate(path, 4096)

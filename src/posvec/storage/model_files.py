@@ -134,9 +134,7 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
             rows,
             load_table(tensors, "input_vectors", codes, (words, len(rows.bucket_ids)), shape.dim),
             load_table(tensors, "output_vectors", "absent" if absent else codes, (words,), shape.dim),
-            _read_only_copy(
-                require_tensor(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim))
-            ),
+            require_tensor(tensors, "positional_vectors", np.float32, (2 * shape.window, shape.positional_dim)),
             report,
             state,
             folder,
@@ -146,13 +144,6 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
         raise ModelError(
             f"{folder.files['model.safetensors']} does not fit its config.json: {error}; restore it from a copy"
         ) from error
-
-
-def _read_only_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy of a small array, which stays valid if the file becomes shorter."""
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 # Models of posvec 0.1.0 do not store this setting; with it they are trained further with the same numbers as before.
