@@ -15,6 +15,7 @@ from posvec import ConfigError, CorpusError, PosvecError, Vocabulary, WordVector
 from posvec.config import SubwordConfig
 from posvec.evaluation import analogy, analogy_search
 from posvec.evaluation import questions as questions_module
+from posvec.evaluation.compare import compare
 from posvec.subwords import build_rows
 
 DIM = 12
@@ -275,6 +276,9 @@ def test_results_say_that_questions_were_sampled(tmp_path: Path, monkeypatch: py
     result = ask(tmp_path, text, vectors)
     assert (result.total + result.skipped, result.to_dict()["left_out"]) == (400, 40 * 39 - 400)
     assert "; a random sample of 400 of 1,560 questions" in result.tables()[0].title
+    compared = compare({"one": vectors, "other": vectors}, tmp_path / "asked.txt", samples=5)
+    assert compared.sampled == {"asked": (400, 1560)}
+    assert "; of asked, a random sample of 400 of 1,560 questions" in compared.tables()[1].title
 
 
 def test_more_given_words_get_fewer_candidates_at_a_time_and_the_same_answers(
