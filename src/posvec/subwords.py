@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import SubwordConfig
 from posvec.errors import ModelError
+from posvec.system.mapping import check_mapped
 from posvec.vocabulary import Vocabulary
 
 
@@ -116,6 +117,7 @@ class SubwordRows:
 
     @cached_property
     def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
+        check_mapped(self.bucket_ids)
         order = np.argsort(self.bucket_ids)
         return order, self.bucket_ids[order]
 
@@ -123,6 +125,7 @@ class SubwordRows:
     def _sparse(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         if self.built:
             return self.built
+        check_mapped(self.bucket_ids)
         try:
             uses = np.zeros(len(self.words))
             row_begin, rows, bucket_ids = _kernel_rows(self.words, uses, self.config, self.bucket_ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -25,7 +26,9 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)
+        say(message.getvalue().removesuffix("\n"))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         say("Interrupted.")
@@ -37,10 +40,10 @@ def main() -> NoReturn:
         say(f"Error: {error}")
         sys.exit(1)
     except MemoryError:
-        click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)
+        say("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)")
         sys.exit(1)
     except OSError as error:
-        click.echo(f"Error: {error.filename or 'posvec'}: {error.strerror or error}", err=True)
+        say(f"Error: {error.filename or 'posvec'}: {error.strerror or error}")
         sys.exit(1)
     sys.exit(0)
 

@@ -21,7 +21,7 @@ from posvec.errors import ConfigError, PosvecError, UnknownWordError
 from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.loaded_models import LoadedModel
-from posvec.explorer.security import SecurityMiddleware, is_loopback
+from posvec.explorer.security import MAX_HEAD_BYTES, SecurityMiddleware, is_loopback
 from posvec.system.threads import thread_count
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def server_settings(models: Mapping[str, LoadedModel], host: str = "127.0.0.1") 
 
     return uvicorn.Config(
         make_application(models, host),
-        http=TimeoutProtocol,  # based on h11, which limits headers to 16 kB, whatever other parsers are installed
+        http=TimeoutProtocol,  # based on h11, whatever other parsers are installed
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,  # counted without heads that arrive whole: SecurityMiddleware
         ws="none",
         log_level="warning",
         access_log=False,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ParamSpec
 from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
+from posvec.system.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,9 +81,22 @@ def legend(figure: Figure, names: Sequence[str]) -> None:
         figure.legend(loc="outside upper center", ncols=2 if max(map(len, names)) <= 20 else 1, handlelength=1.5)
 
 
+def label_text(text: str) -> str:
+    """Return a word or a name as a label: XML forbids control characters, and matplotlib sets $x$ as a formula.
+
+    Examples
+    --------
+    >>> from posvec.plots.style import label_text
+    >>> label_text("a\x1b $x$")
+    'a� \\\\$x\\\\$'
+    """
+    visible = re.sub("[\u2400-\u2421]", "\ufffd", printable(text))  # matplotlib's font has no pictures of controls
+    return visible.replace("\t", " ").replace("$", r"\$")
+
+
 def line(axes: Axes, x: Sequence[float], y: Sequence[float], name: str, number: int) -> None:
     """Plot a line; its number decides the colour and the marks."""
-    axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=name)
+    axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=label_text(name))
 
 
 def band(axes: Axes, x: Sequence[float], lows: Sequence[float], highs: Sequence[float], number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +28,9 @@ def thread_count(threads: int) -> int:
     return os.cpu_count() or 1
 
 
-def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: int = 0) -> Iterator[Out]:
+def map_in_order(
+    function: Callable[[In], Out], items: Iterable[In], threads: int = 0, stopped: threading.Event | None = None
+) -> Iterator[Out]:
     """Apply a function to items in several threads and yield the results in the order of the items.
 
     Parameters
@@ -38,6 +41,9 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: in
         Drawn in the calling thread, so that reading and decompressing overlap with the function.
     threads
         How many threads; 0 is one per core.
+    stopped
+        Set when no more results are wanted, for example after Ctrl-C. The threads are waited for, so a slow function
+        should look at it and return early.
 
     Yields
     ------
@@ -60,5 +66,7 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: in
             while waiting:
                 yield waiting.popleft().result()
         finally:
+            if stopped:
+                stopped.set()
             for future in waiting:
                 future.cancel()
