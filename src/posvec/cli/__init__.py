@@ -10,11 +10,12 @@ import click
 
 from posvec import __version__
 from posvec.errors import PosvecError
-from posvec.system.console import say
+from posvec.system.console import print_any_text, say
 
 
 def main() -> NoReturn:
     """Run a command; errors that a user can fix are printed as one sentence, with exit code 1."""
+    print_any_text()
     try:
         commands.main(standalone_mode=False)
     except click.exceptions.Abort:

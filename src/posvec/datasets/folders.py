@@ -20,6 +20,7 @@ from posvec import __version__
 from posvec.corpus.cache import cache_folder, writing_to
 from posvec.datasets.definitions import Dataset
 from posvec.system.atomic import move_folder, replacing
+from posvec.system.utf8 import encode_json
 
 _RECORD = "dataset.json"
 
@@ -81,7 +82,7 @@ class DatasetFolder:
             "posvec": __version__,
         }
         with replacing(self.path / _RECORD) as stream:
-            stream.write(json.dumps(record, indent=2).encode())
+            stream.write(encode_json(record, indent=2))
         # If the process is killed here, the old data are still in place, and "before" describes them.
         with writing_to(self.path):
             move_folder(prepared, final) if prepared.is_dir() else prepared.replace(final)

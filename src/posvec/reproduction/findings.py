@@ -12,6 +12,7 @@ from typing import Any
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
+from posvec.system.utf8 import encode_json
 
 CONFIDENCE = 0.95
 
@@ -74,7 +75,7 @@ class Findings:
             "experiment": experiment, "seed": seed, "commit": commit, "cpu_seconds": times, "variants": variants
         }  # fmt: skip
         with replacing(self.folder / f"{experiment}-{seed}.json") as file:
-            file.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+            file.write(encode_json(content, indent=1) + b"\n")
 
     def count(self, experiment: str) -> int:
         """Count the variants that were measured, over all seeds."""

@@ -15,6 +15,7 @@ from posvec.reproduction.report import FIGURES, HTML, MARKDOWN
 from posvec.reproduction.scales import Scale
 from posvec.storage.locks import locked_folder
 from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
+from posvec.system.utf8 import encode_json
 from posvec.vocabulary import Vocabulary
 
 IDENTITY, DATA, WORK = "run.json", "data", "work"
@@ -80,7 +81,7 @@ def open_folder(folder: Path, identity: dict[str, Any], overwrite: bool) -> None
         _remove_contents(folder)
     merged = {name: existing.get(name) if value is None else value for name, value in identity.items()}
     with replacing(path) as file:
-        file.write(json.dumps(merged, ensure_ascii=False, indent=1).encode() + b"\n")
+        file.write(encode_json(merged, indent=1) + b"\n")
 
 
 def _remove_contents(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ def make_console(stderr: bool = False) -> Console:
 
     file: Any = _TolerantStderr() if stderr else None
     return Console(stderr=stderr, file=file, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def print_any_text() -> None:
+    """Print an escape for each character that the encoding of the terminal does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:
