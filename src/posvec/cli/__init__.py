@@ -35,6 +35,11 @@ def main() -> NoReturn:
     except MemoryError:
         click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)
         sys.exit(1)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        say("Error: the system starts no more threads; raise the limit of processes or of memory (ulimit -a)")
+        sys.exit(1)
     except OSError as error:
         click.echo(f"Error: {error.filename or 'posvec'}: {error.strerror or error}", err=True)
         sys.exit(1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -20,7 +19,7 @@ from posvec import __version__
 from posvec.corpus.cache import cache_folder, writing_to
 from posvec.datasets.definitions import Dataset
 from posvec.system.atomic import move_folder, replacing
-from posvec.system.utf8 import encode_json
+from posvec.system.utf8 import decode_json, encode_json
 
 _RECORD = "dataset.json"
 
@@ -116,7 +115,7 @@ class DatasetFolder:
                 os.close(lock)
 
     def _record(self) -> dict[str, Any]:
-        return dict(json.loads((self.path / _RECORD).read_text("utf-8")))
+        return dict(decode_json((self.path / _RECORD).read_text("utf-8")))
 
 
 def _all_datasets() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
-from posvec.system.utf8 import encode_json
+from posvec.system.utf8 import decode_json, encode_json
 
 CONFIDENCE = 0.95
 
@@ -109,7 +108,7 @@ class Findings:
 
     def _read(self, file: Path) -> None:
         try:
-            content = json.loads(file.read_text("utf-8"))
+            content = decode_json(file.read_text("utf-8"))
             self._values.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["variants"])
             self._cpu_seconds.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["cpu_seconds"])
             self.commits.add(str(content["commit"]))

@@ -1,4 +1,4 @@
-r"""Writing text that may contain bytes that are not UTF-8, for example the names of files.
+r"""JSON, and text that may contain bytes that are not UTF-8, for example the names of files.
 
 Python represents such a byte by a lone surrogate: the byte 0xff by ``"\udcff"``, which UTF-8 cannot encode. Everything
 that is written for people or other programs has the six characters ``\udcff`` in its place. In JSON they are the
@@ -42,6 +42,23 @@ def encode_json(value: Any, indent: int | None = None) -> bytes:
     True
     """
     return encode_text(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def decode_json(text: str | bytes) -> Any:
+    """Parse JSON; raise ValueError if it is invalid, also if it is nested more deeply than Python can parse.
+
+    Examples
+    --------
+    >>> decode_json("[1, 2]")
+    [1, 2]
+    >>> decode_json("[" * 1_000_000)
+    Traceback (most recent call last):
+    ValueError: it is nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def has_utf8(text: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from posvec.errors import CorpusError
+from posvec.errors import CorpusError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
@@ -175,7 +175,13 @@ class _TrainingRun:
                 self._save()
 
     def _start(self, first: int, end: int, held_out: bool = False) -> TrainingJob:
-        return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        try:
+            return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        except TrainingError as error:
+            if self.checkpoint is None or not self.all_epochs.words:
+                raise
+            self._save()
+            raise TrainingError(f"{error}. Training so far is saved; resume it with posvec resume") from error
 
     def _stop_if_interrupted(self) -> None:
         if self.interruption.requested:
