@@ -1,4 +1,4 @@
-"""A small part of the programs in reliability/: extreme inputs, and the grid of settings."""
+"""A small part of the programs in reliability/: extreme inputs, the grid of settings, and hostile values of options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def program(name: str) -> ModuleType:
     return module
 
 
-grid, extremes = program("grid"), program("extremes")
+grid, extremes, options = program("grid"), program("extremes"), program("options")
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +75,29 @@ def test_an_extreme_case_works_or_is_refused(
     else:
         assert len(outcomes) == 10
     assert refused == {}
+
+
+# ---- options of commands ----------------------------------------------------------------------------------------
+
+SLOW = ("lm", "search", "study")  # they import large libraries
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("options")
+    options.prepare(folder)
+    return folder
+
+
+def test_every_command_has_a_command_line_for_hostile_values() -> None:
+    assert sorted([*options.COMMANDS, *options.SKIPPED]) == sorted(options.all_commands())
+
+
+@pytest.mark.parametrize("command", [name for name in options.COMMANDS if name.split()[0] not in SLOW])
+def test_one_hostile_value_of_each_option_is_refused_or_works(command: str, prepared: Path) -> None:
+    for attempt in options.attempts(command, options.QUICK[:1]):
+        if attempt.is_number:
+            assert not options.attempt_in(prepared, attempt).fault(attempt), attempt
+    for attempt in options.attempts(command, options.QUICK[-1:]):
+        if not attempt.is_number:
+            assert not options.attempt_in(prepared, attempt).fault(attempt), attempt
