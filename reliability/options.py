@@ -41,13 +41,30 @@ TEXTS = (
     "", " ", "\udcff", "a\u0000", "\x1b[31m", "x" * 100_000, "../..", "~nouser/x", "/dev/null", "/", "-", "=", "a=b=c",
     "[MASK]", "{", "http://[", "nofile*.txt",
 )  # fmt: skip
-NONSENSE = ("1" + 30 * "0", "-1" + 30 * "0", "nan", "inf", "-inf", "1e400", "9" * 5000)
-NUMBERS = (*NONSENSE, "-1", "0", "-0.5", "1e-320", "", "0x10", "１２", "1_0", "\udcff", "2147483648", "4294967296")
+LARGE = ("1" + 30 * "0", "9" * 5000)
+NONSENSE = ("-1" + 30 * "0", "nan", "inf", "-inf", "1e400")
+NUMBERS = (
+    *LARGE,
+    *NONSENSE,
+    "-1",
+    "0",
+    "-0.5",
+    "1e-320",
+    "",
+    "0x10",
+    "１２",
+    "1_0",
+    "\udcff",
+    "2147483648",
+    "4294967296",
+)
 QUICK = ("1" + 30 * "0", "nan", "-1", "", "\udcff")
 """The values that `make test` tries."""
-LARGE = ("--topn", "--count", "--restrict-vocab", "--neighbors", "--trials", "--sync-words",
-    "--sync-updates", "--warmup-words", "--seed", "-n")  # fmt: skip
-"""Options of which any whole number has a meaning: a limit that is never reached, or a seed."""
+UNLIMITED = (
+    "--a", "--buckets", "--count", "--neighbors", "--restrict-vocab", "--score-limit", "--seed", "--sync-updates",
+    "--sync-words", "--top", "--topn", "--trials", "--warmup-words", "--words",
+)  # fmt: skip
+"""Options of which any large number has a meaning: a limit that is never reached, or a seed."""
 SECONDS = 60
 
 SMALL = "--dim 4 --epochs 1 --min-count 1 --threads 1 --sample 0 -q"
@@ -57,7 +74,7 @@ COMMANDS = {
     "cache list": "",
     "clusters": "model",
     "compare": "model other --questions questions.txt --samples 10",
-    "compress": "model out",
+    "compress": "model out --method pq",
     "context-words": "model",
     "convert": "model out.txt",
     "data list": "",
@@ -113,8 +130,8 @@ class Outcome(NamedTuple):
         """Return what is wrong with it; an empty string if nothing is."""
         if "Traceback (most recent call last)" in self.text or self.code not in (0, 1, 2):
             return f"exit code {self.code}: {self.text.strip().splitlines()[-1][:200] if self.text.strip() else ''}"
-        has_meaning = attempt.value.isdigit() and attempt.arguments[-2] in LARGE
-        if self.code == 0 and attempt.is_number and attempt.value in NONSENSE and not has_meaning:
+        refused = NONSENSE if attempt.arguments[-2] in UNLIMITED else (*LARGE, *NONSENSE)
+        if self.code == 0 and attempt.is_number and attempt.value in refused:
             return "accepted"
         if self.code and not re.search(r"^(Error|Usage): ", self.text, re.MULTILINE):
             return f"exit code {self.code} without a message"

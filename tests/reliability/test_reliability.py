@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -94,10 +95,14 @@ def test_every_command_has_a_command_line_for_hostile_values() -> None:
 
 
 @pytest.mark.parametrize("command", [name for name in options.COMMANDS if name.split()[0] not in SLOW])
-def test_one_hostile_value_of_each_option_is_refused_or_works(command: str, prepared: Path) -> None:
-    for attempt in options.attempts(command, options.QUICK[:1]):
-        if attempt.is_number:
-            assert not options.attempt_in(prepared, attempt).fault(attempt), attempt
-    for attempt in options.attempts(command, options.QUICK[-1:]):
-        if not attempt.is_number:
-            assert not options.attempt_in(prepared, attempt).fault(attempt), attempt
+def test_a_hostile_value_of_each_option_is_refused_or_works(
+    command: str, prepared: Path, posvec_command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(prepared, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    large, not_utf8 = options.QUICK[:1], options.QUICK[-1:]
+    tried = [each for each in options.attempts(command, large) if each.is_number]
+    tried += [each for each in options.attempts(command, not_utf8) if not each.is_number]
+    for attempt in tried:
+        ended = posvec_command(*attempt.arguments)
+        assert not options.Outcome(ended.code, ended.out + ended.err).fault(attempt), attempt
