@@ -65,6 +65,8 @@ UNLIMITED = (
     "--sync-words", "--top", "--topn", "--trials", "--warmup-words", "--words",
 )  # fmt: skip
 """Options of which any large number has a meaning: a limit that is never reached, or a seed."""
+LENGTHS = ("--trials", "--epochs")
+"""Options that decide how long a command runs, which may be forever."""
 SECONDS = 60
 
 SMALL = "--dim 4 --epochs 1 --min-count 1 --threads 1 --sample 0 -q"
@@ -128,6 +130,8 @@ class Outcome(NamedTuple):
 
     def fault(self, attempt: Attempt) -> str:
         """Return what is wrong with it; an empty string if nothing is."""
+        if self.code == -signal.SIGALRM and attempt.arguments[-2] in LENGTHS:
+            return ""
         if "Traceback (most recent call last)" in self.text or self.code not in (0, 1, 2):
             return f"exit code {self.code}: {self.text.strip().splitlines()[-1][:200] if self.text.strip() else ''}"
         refused = NONSENSE if attempt.arguments[-2] in UNLIMITED else (*LARGE, *NONSENSE)
