@@ -36,8 +36,10 @@ class TextConfig:
 class VocabularyConfig:
     """Which words get a vector, how often they are kept and how often they are drawn as negatives."""
 
-    min_count: int = setting(5, "ignore words that occur less often", 1)
-    max_words: int | None = setting(None, "keep at most this many words, the most frequent ones; none: all", 1)
+    min_count: int = setting(5, "ignore words that occur less often", 1, 2**63 - 1)
+    max_words: int | None = setting(
+        None, "keep at most this many words, the most frequent ones; none: all", 1, 2**63 - 1
+    )
     sample: float = setting(
         1e-5, "r, the subsampling threshold: words of higher frequency are dropped at random; 0: keep all", 0, 1
     )
@@ -82,7 +84,7 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = setting(1, "passes over the corpus", 1)
+    epochs: int = setting(1, "passes over the corpus", 1, 2**31 - 1)
     initial_lr: float = setting(
         0.07,
         "learning rate at the start, 0.025 to 0.1; at most 0.05 with context_mean=words, at least 0.05 with "
@@ -140,7 +142,7 @@ class TrainingConfig:
     validation: float = setting(
         0.0, "fraction of lines held out of training to measure a validation loss after each epoch", 0, 0.5
     )
-    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0)
+    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0, 2**31 - 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)
 
 

@@ -21,6 +21,7 @@ from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import tokenizer_version
 from posvec.errors import CorpusError, ModelError
 from posvec.system.atomic import replacing
+from posvec.system.utf8 import decode_json
 
 _FORMAT = "posvec vocabulary"
 _VERSION = 1
@@ -318,7 +319,7 @@ def _unescape(word: str) -> str:
 
 def _header(line: str, path: str | Path) -> dict[str, Any]:
     try:
-        header = json.loads(line)
+        header = decode_json(line)
         known = header["format"] == _FORMAT and isinstance(header["words"], int) and isinstance(header["version"], int)
     except (ValueError, TypeError, KeyError, RecursionError):
         known = False

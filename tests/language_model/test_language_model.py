@@ -281,6 +281,14 @@ def test_overflow_raises_an_error(lm_model: Path, lm_data: Path) -> None:
         language_model.train(lm_model, lm_data, **SMALL, lr=1e38, clip=1e38, freeze=False)
 
 
+def test_weights_that_explode_raise_an_error_whatever_the_loss_is(
+    lm_model: Path, lm_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("posvec.language_model.training.LanguageModelTraining._check_loss", lambda *_: None)
+    with pytest.raises(TrainingError, match=r"weights have grown to .* lower lr \(now 1e\+30\) or clip"):
+        language_model.train(lm_model, lm_data, **SMALL, lr=1e30, clip=1e30)
+
+
 @pytest.mark.parametrize("settings", [{"softmax": "sampled", "samples": 20}, {"softmax": "adaptive", "tie": False},
                                       {"precision": "bfloat16"}])  # fmt: skip
 def test_other_softmaxes_and_precisions_train_and_are_saved(

@@ -11,7 +11,7 @@ import click
 
 from posvec import __version__
 from posvec.errors import PosvecError
-from posvec.system.console import say
+from posvec.system.console import print_any_text, say
 from posvec.system.signals import interrupting_signals
 
 
@@ -20,6 +20,7 @@ def main() -> NoReturn:
 
     A signal that asks the process to stop ends it like Ctrl-C, so that temporary files are removed.
     """
+    print_any_text()
     try:
         with interrupting_signals():
             commands.main(standalone_mode=False)
@@ -41,6 +42,11 @@ def main() -> NoReturn:
         sys.exit(1)
     except MemoryError:
         say("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)")
+        sys.exit(1)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        say("Error: the system starts no more threads; raise the limit of processes or of memory (ulimit -a)")
         sys.exit(1)
     except OSError as error:
         say(f"Error: {error.filename or 'posvec'}: {error.strerror or error}")

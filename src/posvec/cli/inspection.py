@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS, Config
 from posvec.errors import ConfigError
 from posvec.system.console import echo, format_size, make_console, make_table, plural
+from posvec.system.utf8 import encode_json
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -32,7 +32,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 
     loaded = Model.load(model, verify)
     if as_json:
-        echo(json.dumps(_describe(loaded), indent=2))
+        echo(encode_json(_describe(loaded), indent=2).decode())
         return
     print_info(make_console(), loaded, model)
 

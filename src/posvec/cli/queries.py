@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +14,7 @@ from posvec.cli.printing import print_neighbors
 from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS
 from posvec.system.console import echo, make_console
+from posvec.system.utf8 import encode_json
 
 if TYPE_CHECKING:
     from posvec.query.neighbors import Neighbor
@@ -148,4 +148,4 @@ def _to_dicts(near: Iterable[Neighbor]) -> list[dict[str, Any]]:
 
 
 def _print_json(value: Any) -> None:
-    echo(json.dumps(value, ensure_ascii=False))
+    echo(encode_json(value).decode())

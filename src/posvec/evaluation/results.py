@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import html
 import io
-import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
 from posvec.system.printable import printable, spreadsheet_cell
+from posvec.system.utf8 import encode_json, encode_text
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Result:
 
     def to_json(self) -> str:
         """Convert to JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+        return encode_json(self.to_dict(), indent=2).decode()
 
     def main_table(self) -> Table:
         """Return the table that is written as CSV, since a CSV file contains only one."""
@@ -112,7 +112,7 @@ class Result:
         path = Path(path)
         check_extension(path)
         with replacing(path) as file:
-            file.write((self.to_json() if path.suffix == ".json" else self.to_csv()).encode())
+            file.write(encode_text(self.to_json() if path.suffix == ".json" else self.to_csv()))
 
     def __rich__(self) -> Any:
         from rich.console import Group

@@ -23,6 +23,7 @@ from posvec.explorer.api import router
 from posvec.explorer.loaded_models import LoadedModel
 from posvec.explorer.security import MAX_HEAD_BYTES, SecurityMiddleware, is_loopback
 from posvec.system.threads import thread_count
+from posvec.system.utf8 import printable_text
 
 if TYPE_CHECKING:
     import uvicorn
@@ -221,11 +222,11 @@ async def _limit_threads(application: FastAPI) -> AsyncGenerator[None, None]:
 
 def _answer_posvec_error(request: Request, error: Any) -> JSONResponse:
     # Status 200 for unknown words: they are no errors of the page, which asks again after every keystroke.
-    return JSONResponse({"error": str(error)}, 200 if isinstance(error, UnknownWordError) else 400)
+    return JSONResponse({"error": printable_text(str(error))}, 200 if isinstance(error, UnknownWordError) else 400)
 
 
 def _answer_http_error(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+    return JSONResponse({"error": printable_text(str(error.detail))}, error.status_code, error.headers)
 
 
 def _answer_validation_error(request: Request, error: Any) -> JSONResponse:

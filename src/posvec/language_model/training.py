@@ -122,6 +122,7 @@ class LanguageModelTraining:
         lowest = min((epoch.validation_loss for epoch in self.report.epochs), default=math.inf)
         epoch = Epoch(self.loss_sum / self.tokens, validation, self.lr, self.seconds)
         self._check_loss(max(epoch.loss, validation))
+        self._check_weights()
         self.report = self.report.replace(epochs=(*self.report.epochs, epoch))
         if validation < lowest:
             trained = ((name, weight) for name, weight in self.network.named_parameters() if weight.requires_grad)
@@ -144,6 +145,15 @@ class LanguageModelTraining:
             raise TrainingError(
                 f"training diverged: the loss is {loss:.3g} after epoch {len(self.report.epochs) + 1}, whereas uniform "
                 f"guessing among {len(self.words):,} words has {guessing:.3g}; {advice}"
+            )
+
+    def _check_weights(self) -> None:
+        """Raise if weights have become so large that steps no longer change them, although the loss is bounded."""
+        largest = max(float(weight.detach().abs().max()) for weight in self._trained)
+        if not largest < _MAX_WEIGHT:
+            raise TrainingError(
+                f"training diverged: weights have grown to {largest:.3g}; lower lr (now {self.lr:g}) or clip (now "
+                f"{self.config.clip:g})"
             )
 
     def _checkpoint(self) -> SavedLanguageModel:
@@ -185,6 +195,9 @@ class LanguageModelTraining:
 
 # Training has diverged if its loss is this many times that of uniform guessing, which no useful training reaches.
 _DIVERGED = 10
+
+# The weights of useful networks are below 100.
+_MAX_WEIGHT = 1e6
 
 
 def batch_text(ids: TokenIds, batch: int, eos: int, features: WordFeatures | None) -> BatchedText:

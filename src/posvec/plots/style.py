@@ -18,6 +18,7 @@ from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
 from posvec.system.printable import printable
+from posvec.system.utf8 import printable_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,9 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
     @functools.wraps(draw)
     def styled(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
         with _style():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        _escape_texts(figure)
+        return figure
 
     return styled
 
@@ -170,6 +173,12 @@ def inline_svg(figure: Figure) -> str:
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", re.sub(r"\s*\n\s*", " ", svg), count=1)
     svg = re.sub(r"'[^;\"]*, sans-serif", "sans-serif", svg)  # instead of the fonts that matplotlib names
     return svg.replace(INK, "currentColor")
+
+
+def _escape_texts(figure: Figure) -> None:
+    """Make the names of models printable: fonts have no glyphs for bytes that are not UTF-8."""
+    for text in figure.findobj(require_extra("matplotlib.text", "plots").Text):
+        text.set_text(printable_text(text.get_text()))
 
 
 def _style(more: Mapping[str, object] | None = None) -> AbstractContextManager[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,13 @@ def make_console(stderr: bool = False) -> Console:
     """
     file: Any = _TolerantStderr() if stderr else None
     return _printable_console()(stderr=stderr, file=file, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def print_any_text() -> None:
+    """Print an escape for each character that the encoding of the terminal does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:

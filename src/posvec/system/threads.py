@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from posvec.errors import TrainingError
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -26,6 +28,14 @@ def thread_count(threads: int) -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cannot_start_thread(started: int, threads: int, error: RuntimeError) -> TrainingError:
+    """Return the error that reports that the system starts no more threads."""
+    return TrainingError(
+        f"only {started} of {threads} threads can be started ({error}); lower threads, or raise the limit of processes "
+        f"or of memory"
+    )
 
 
 def map_in_order(
@@ -56,11 +66,18 @@ def map_in_order(
     ['A', 'B']
     """
     threads = thread_count(threads)
+
+    def submit(item: In) -> Future[Out]:
+        try:
+            return pool.submit(function, item)
+        except RuntimeError as error:
+            raise cannot_start_thread(len(waiting), threads, error) from error
+
     waiting: deque[Future[Out]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="posvec") as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(function, item))
+                waiting.append(submit(item))
                 if len(waiting) > threads + 2:
                     yield waiting.popleft().result()
             while waiting:

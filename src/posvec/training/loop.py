@@ -217,7 +217,13 @@ class _TrainingRun:
             self.callbacks.warn(f"{reached.capitalize()}; set precision=float32 to train them without bounds.")
 
     def _start(self, first: int, end: int, held_out: bool = False) -> TrainingJob:
-        return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        try:
+            return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        except TrainingError as error:
+            if self.checkpoint is None or not self.all_epochs.words:
+                raise
+            self._save()
+            raise TrainingError(f"{error}. Training so far is saved; resume it with posvec resume") from error
 
     def _stop_if_interrupted(self) -> None:
         if self.interruption.requested:
