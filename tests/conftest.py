@@ -23,6 +23,7 @@ import pytest
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.subwords import build_rows
+from posvec.system.signals import STOP_SIGNALS
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -59,6 +60,17 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("POSVEC_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.delenv("POSVEC_CPU", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _signals_at_their_defaults() -> Iterator[None]:
+    """Let tests send signals that ``nohup`` and background jobs ignore, to themselves and to the commands they run."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -144,3 +144,13 @@ def test_earlier_names_of_settings_are_still_accepted():
         ConfigError, match=r"^final_lr_share is an earlier name of final_lr_ratio; give final_lr_ratio "
     ):
         make_config(final_lr_share=0.2, final_lr_ratio=0.3)
+
+
+def test_help_says_what_settings_do_in_comparison_with_others() -> None:
+    """Each of these sentences was once wrong."""
+    help = {name: each.help for name, each in SETTINGS.items()}
+    assert "preset small has 0.5" in help["final_lr_ratio"]
+    assert make_config(preset="small").training.final_lr_ratio == 0.5
+    assert "gensim 3.8" in help["score_limit"]
+    assert "positional_gradient=summed" in help["input_gradient"]
+    assert "input_gradient=exact" in help["positional_gradient"]

@@ -85,6 +85,22 @@ def test_a_vocabulary_of_counts_has_the_same_cut_offs() -> None:
         Vocabulary.from_counts({"\ud800": 9})
 
 
+@pytest.mark.parametrize("count", [-1, 1.5, 3.0, float("nan"), "3", None, True])
+def test_counts_that_are_not_integers_are_refused(count: object) -> None:
+    with pytest.raises(CorpusError, match=r"the count of 'a' is .*, but must be an integer of at least 0"):
+        Vocabulary.from_counts({"a": count, "b": 9})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("counts", [{"a": 10**30}, {"a": 2**63}, {"a": 2**62, "b": 2**62}, {"a": 10**400}])
+def test_counts_beyond_64_bits_are_refused(counts: dict[str, int]) -> None:
+    with pytest.raises(CorpusError, match=r"the words occur more than 9.2e18 times, .*; divide the counts"):
+        Vocabulary.from_counts(counts)
+    largest = Vocabulary.from_counts({"a": 2**62, "b": 2**62 - 1})
+    assert largest.keep_probabilities().tolist() == pytest.approx([0.0045, 0.0045], abs=1e-5)
+    with pytest.raises(CorpusError, match=r"divide the counts"):
+        largest.merge(largest)
+
+
 def test_the_error_for_a_corpus_without_frequent_words_has_the_figures() -> None:
     with pytest.raises(
         CorpusError, match=r"occurs 5 times: it has 4 words, 3 of them distinct, .* 2 times; lower min_count"

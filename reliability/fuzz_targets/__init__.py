@@ -5,7 +5,7 @@ other outcome is a finding. Where there is a second opinion (``re``, ``gzip``, r
 check compares with it.
 """
 
-from fuzz_targets import containers, models, questions, text, vectors, wikipedia
+from fuzz_targets import checkpoints, containers, models, questions, text, vectors, wikipedia
 from fuzz_targets.target import Target, check_input
 
 __all__ = ["TARGETS", "Target", "check_input"]
@@ -19,6 +19,8 @@ TARGETS: dict[str, Target] = {
     },
     "any-vectors": Target(vectors.vector_file_check(None), vectors.vector_file_seeds(*vectors.FORMATS)),
     "model": Target(models.check_model, models.model_seeds),
+    "checkpoint": Target(checkpoints.check_checkpoint, checkpoints.checkpoint_seeds),
+    "cache-entry": Target(checkpoints.check_cache_entry, checkpoints.cache_entry_seeds),
     "compressed": Target(containers.check_compressed, containers.compressed_seeds),
     "archive": Target(containers.check_archive, containers.archive_seeds),
     "wiki-xml": Target(wikipedia.check_wiki_xml, wikipedia.wiki_xml_seeds),

@@ -37,8 +37,10 @@ class TextConfig:
 class VocabularyConfig:
     """Which words get a vector, how often they are kept and how often they are drawn as negatives."""
 
-    min_count: int = setting(5, "ignore words that occur less often", 1)
-    max_words: int | None = setting(None, "keep at most this many words, the most frequent ones; none: all", 1)
+    min_count: int = setting(5, "ignore words that occur less often", 1, 2**63 - 1)
+    max_words: int | None = setting(
+        None, "keep at most this many words, the most frequent ones; none: all", 1, 2**63 - 1
+    )
     sample: float = setting(
         1e-5, "r, the subsampling threshold: words of higher frequency are dropped at random; 0: keep all", 0, 1
     )
@@ -90,7 +92,7 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = setting(1, "passes over the corpus", 1)
+    epochs: int = setting(1, "passes over the corpus", 1, 2**31 - 1)
     initial_lr: float = setting(
         0.07,
         "learning rate at the start, 0.025 to 0.1; at most 0.05 with context_mean=words, at least 0.05 with "
@@ -99,7 +101,8 @@ class TrainingConfig:
     )
     final_lr_ratio: float = setting(
         0.25,
-        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs 0.1 is better",
+        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs of a large "
+        "text 0.1 is better; preset small has 0.5",
         0,
         1,
     )
@@ -115,13 +118,20 @@ class TrainingConfig:
     input_gradient: Literal["undivided", "exact"] = setting(
         "undivided",
         "gradient of the context's rows: not divided by N, as in word2vec (undivided), or divided by N (exact; use a "
-        "larger initial_lr)",
+        "larger initial_lr); only exact with positional_gradient=summed is the gradient of the loss",
     )
     positional_gradient: Literal["averaged", "summed"] = setting(
-        "averaged", "gradient of a positional vector: averaged or summed over the rows of the context word"
+        "averaged",
+        "gradient of a positional vector: averaged or summed over the rows of the context word; the "
+        "gradient of the loss is summed, with input_gradient=exact",
     )
     train_positions: bool = setting(True, "learn the positional vectors; otherwise they keep their initial values")
-    score_limit: float = setting(0.0, "skip the update of an example whose score lies outside +-limit; 0: no limit", 0)
+    score_limit: float = setting(
+        0.0,
+        "skip the update of an example whose score lies outside +-limit, as gensim 3.8 does beyond 6 (in gensim 4, "
+        "FastText with CBOW and negatives updates beyond 8 as if the probability were 0 or 1); 0: no limit",
+        0,
+    )
     precision: Literal["float32", "fixed16"] = setting(
         "fixed16",
         "number format of the vectors during training; fixed16: 16-bit fixed point, faster; input vectors in steps of "
@@ -140,7 +150,7 @@ class TrainingConfig:
     validation: float = setting(
         0.0, "fraction of lines held out of training to measure a validation loss after each epoch", 0, 0.5
     )
-    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0)
+    patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0, 2**31 - 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)
 
 

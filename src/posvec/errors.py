@@ -1,5 +1,12 @@
 """The exceptions of posvec. Each message is one sentence that names the problem and the remedy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from posvec.model import Model
+
 
 class PosvecError(Exception):
     """A failure that the user can fix; the command line prints its message and exits with 1.
@@ -74,7 +81,13 @@ class UnknownWordError(PosvecError, KeyError):
 
 
 class TrainingError(PosvecError, ArithmeticError):
-    """Training that cannot continue because values overflowed.
+    """Training that cannot continue because values overflowed, or because the loss has grown.
+
+    Attributes
+    ----------
+    model : Model or None
+        The model as it was when the loss was lowest, if there was such a moment and the tables were small enough to be
+        copied. Its ``state`` says when that was, and ``posvec.train(..., start=model)`` trains it further.
 
     Examples
     --------
@@ -85,6 +98,8 @@ class TrainingError(PosvecError, ArithmeticError):
     ...     print(error)
     the parameters overflowed in epoch 1 after 0 words, and training stopped: lower initial_lr ...
     """
+
+    model: Model | None = None
 
 
 class DownloadError(PosvecError):

@@ -11,18 +11,24 @@ from numpy.typing import NDArray
 from posvec import _kernel
 from posvec.config import SubwordConfig
 from posvec.errors import ModelError
+from posvec.system.mapping import check_mapped
+from posvec.system.utf8 import has_utf8
 from posvec.vocabulary import Vocabulary
 
 
 def subwords(word: str, config: SubwordConfig) -> list[str]:
     """Return the n-grams of ``<word>``, min_n to max_n characters long, in fastText's order (the paper's G_w less w).
 
+    A word that UTF-8 cannot encode has none; no text contains such a word.
+
     Examples
     --------
     >>> subwords("cat", SubwordConfig(min_n=3, max_n=4))
     ['<ca', '<cat', 'cat', 'cat>', 'at>']
     """
-    return _kernel.ngrams(word, config.min_n, config.max_n) if config.subwords else []
+    if not config.subwords or not has_utf8(word):
+        return []
+    return _kernel.ngrams(word, config.min_n, config.max_n)
 
 
 def subword_buckets(word: str, config: SubwordConfig) -> NDArray[np.uint32]:
@@ -33,7 +39,7 @@ def subword_buckets(word: str, config: SubwordConfig) -> NDArray[np.uint32]:
     >>> subword_buckets("cat", SubwordConfig(min_n=3, max_n=3, buckets=100)).tolist()
     [47, 31, 6]
     """
-    if not config.subwords:
+    if not config.subwords or not has_utf8(word):
         return np.empty(0, np.uint32)
     return _kernel.ngram_buckets(word, config.min_n, config.max_n, config.buckets)
 
@@ -116,6 +122,7 @@ class SubwordRows:
 
     @cached_property
     def _by_bucket(self) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
+        check_mapped(self.bucket_ids)
         order = np.argsort(self.bucket_ids)
         return order, self.bucket_ids[order]
 
@@ -123,6 +130,7 @@ class SubwordRows:
     def _sparse(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         if self.built:
             return self.built
+        check_mapped(self.bucket_ids)
         try:
             uses = np.zeros(len(self.words))
             row_begin, rows, bucket_ids = _kernel_rows(self.words, uses, self.config, self.bucket_ids)

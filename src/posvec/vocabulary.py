@@ -21,6 +21,7 @@ from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.corpus.tokenizers import tokenizer_version
 from posvec.errors import CorpusError, ModelError
 from posvec.system.atomic import replacing
+from posvec.system.utf8 import decode_json
 
 _FORMAT = "posvec vocabulary"
 _VERSION = 1
@@ -122,7 +123,7 @@ class Vocabulary:
         Raises
         ------
         CorpusError
-            If no word occurs often enough.
+            If no word occurs often enough, or if counts are not integers or exceed 64 bits in total.
 
         Examples
         --------
@@ -134,7 +135,11 @@ class Vocabulary:
             "".join(counts).encode()
         except (TypeError, UnicodeEncodeError) as error:
             raise CorpusError(f"the counts contain a word that is not text: {error}; remove it") from error
-        return _from_counts(dict(counts), sum(counts.values()), config)
+        for word, count in counts.items():
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+                raise CorpusError(f"the count of {word!r:.80} is {count!r:.40}, but must be an integer of at least 0")
+        exact = {word: int(count) for word, count in counts.items()}
+        return _from_counts(exact, sum(exact.values()), config)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -299,6 +304,8 @@ def _from_counts(counts: dict[str, int], total_words: int, config: VocabularyCon
     kept = sorted((-count, word) for word, count in counts.items() if count >= config.min_count)[: config.max_words]
     if not kept:
         raise no_words_error("the counts given", len(counts), total_words, max(counts.values(), default=0), config)
+    if sum(-n for n, _ in kept) > np.iinfo(np.int64).max:
+        raise CorpusError("the words occur more than 9.2e18 times, the most that 64 bits hold; divide the counts")
     return Vocabulary([word for _, word in kept], np.array([-n for n, _ in kept], np.int64), total_words, config)
 
 
@@ -312,7 +319,7 @@ def _unescape(word: str) -> str:
 
 def _header(line: str, path: str | Path) -> dict[str, Any]:
     try:
-        header = json.loads(line)
+        header = decode_json(line)
         known = header["format"] == _FORMAT and isinstance(header["words"], int) and isinstance(header["version"], int)
     except (ValueError, TypeError, KeyError, RecursionError):
         known = False

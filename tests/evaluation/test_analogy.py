@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 import posvec
 from posvec import ConfigError, CorpusError, PosvecError, Vocabulary, WordVectors
 from posvec.config import SubwordConfig
-from posvec.evaluation import analogy
+from posvec.evaluation import analogy, analogy_search
+from posvec.evaluation import questions as questions_module
+from posvec.evaluation.compare import compare
 from posvec.subwords import build_rows
 
 DIM = 12
@@ -82,7 +85,7 @@ def test_every_section_has_gensim_s_score(
 def test_a_vocabulary_of_several_chunks_has_gensim_s_score(tmp_path: Path) -> None:
     keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
     words, table = relations(3, words=9000)
-    assert len(words) > 2 * analogy.CANDIDATE_CHUNK
+    assert len(words) > 2 * analogy_search.CANDIDATE_CHUNK
     path = write_questions(tmp_path / "questions.txt", words, 3, count=200)
     theirs = keyedvectors.KeyedVectors(DIM)
     theirs.add_vectors(words, table)
@@ -260,3 +263,45 @@ def test_progress_is_reported_and_its_exception_ends_the_evaluation(tmp_path: Pa
 
     with pytest.raises(KeyboardInterrupt):
         analogy.evaluate(vectors, path, progress=stop)
+
+
+def test_results_say_that_questions_were_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, table = relations()
+    vectors = WordVectors.from_table(words, table)
+    text = "".join(f"{one}\t{other}\n" for one, other in zip(words[:40], words[40:80], strict=True))
+    everything = ask(tmp_path, text, vectors)
+    assert (everything.total + everything.skipped, everything.left_out) == (40 * 39, 0)
+    assert "sample" not in everything.tables()[0].title
+    monkeypatch.setattr(questions_module, "QUESTION_LIMIT", 400)
+    result = ask(tmp_path, text, vectors)
+    assert (result.total + result.skipped, result.to_dict()["left_out"]) == (400, 40 * 39 - 400)
+    assert "; a random sample of 400 of 1,560 questions" in result.tables()[0].title
+    compared = compare({"one": vectors, "other": vectors}, tmp_path / "asked.txt", samples=5)
+    assert compared.sampled == {"asked": (400, 1560)}
+    assert "; of asked, a random sample of 400 of 1,560 questions" in compared.tables()[1].title
+
+
+def test_more_given_words_get_fewer_candidates_at_a_time_and_the_same_answers(
+    questions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = WordVectors.from_table(*relations())
+    expected = analogy.evaluate(vectors, questions).outcomes
+    shapes: list[tuple[int, ...]] = []
+    score_terms = analogy_search._score_terms
+
+    def record(cosines: np.ndarray, method: analogy.AnalogyMethod) -> tuple[np.ndarray, np.ndarray]:
+        shapes.append(cosines.shape)
+        return score_terms(cosines, method)
+
+    monkeypatch.setattr(analogy_search, "_score_terms", record)
+    monkeypatch.setattr(analogy_search, "MAX_SCORES", 1000)
+    assert (analogy.evaluate(vectors, questions).outcomes == expected).all()
+    assert len(shapes) > 1
+    assert all(rows * columns <= 1000 for rows, columns in shapes)
+
+
+def test_results_of_many_sections_are_counted_in_time_proportional_to_the_questions(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    result = ask(tmp_path, "".join(f": {i}\n" + "man king woman queen\n" * 40 for i in range(5000)))
+    assert (len(result.sections), result.correct) == (5000, 200_000)
+    assert time.perf_counter() - started < 5

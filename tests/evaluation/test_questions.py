@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posvec import CorpusError
+from posvec.evaluation import questions as questions_module
 from posvec.evaluation.lines import parse_lines
-from posvec.evaluation.questions import Pair, Question, is_pair_file, read_pairs, read_questions
+from posvec.evaluation.questions import (
+    QUESTION_LIMIT,
+    Pair,
+    Question,
+    is_pair_file,
+    read_pairs,
+    read_questions,
+)
 
 
 @pytest.fixture
@@ -202,3 +212,70 @@ def test_lines_are_counted_as_editors_do(path: Path) -> None:
 def test_files_of_pairs_are_distinguished_from_questions(path: Path, text: str, pairs: bool) -> None:
     path.write_text(text)
     assert is_pair_file(path) == pairs
+
+
+def write_pairs(path: Path, count: int) -> None:
+    path.write_text("".join(f"word{i} answer{i}\n" for i in range(count)))
+
+
+def test_questions_made_from_pairs_take_memory_proportional_to_the_file(path: Path) -> None:
+    write_pairs(path, 5000)  # 25 million questions
+    tracemalloc.start()
+    try:
+        (section,), _ = read_questions(path)
+        assert len(section.questions) == QUESTION_LIMIT
+        assert section.questions[-1].a == "word4999"
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert section.left_out == 5000 * 4999 - QUESTION_LIMIT
+    assert most < 80e6
+
+
+def test_too_many_questions_are_sampled_evenly_and_reproducibly(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions_module, "QUESTION_LIMIT", 2000)
+    write_pairs(path, 100)
+    (section,), _ = read_questions(path)
+    (again,), _ = read_questions(path)
+    asked = list(section.questions)
+    assert asked == list(again.questions) == section.questions
+    assert (len(asked), len(set(asked)), section.left_out) == (2000, 2000, 100 * 99 - 2000)
+    assert set(Counter(question.a for question in asked).values()) <= {19, 20, 21}
+    assert max(Counter(question.c for question in asked).values()) < 40
+    assert all(question.a != question.c and question.answers == (f"answer{question.c[4:]}",) for question in asked)
+    # Pinned: the sample must stay the same in later versions, or results could not be compared.
+    assert [question.c for question in asked[:4]] == ["word4", "word6", "word10", "word18"]
+
+
+def test_small_sections_stay_whole_while_large_ones_are_sampled(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions_module, "QUESTION_LIMIT", 500)
+    path.write_text("".join(f": {n}\n" + "".join(f"{n}word{i} answer{i}\n" for i in range(n)) for n in (5, 40, 1, 30)))
+    sections, _ = read_questions(path)
+    assert [len(section.questions) for section in sections] == [20, 240, 0, 240]
+    assert [section.left_out for section in sections] == [0, 40 * 39 - 240, 0, 30 * 29 - 240]
+
+
+def test_questions_below_the_limit_are_all_asked_in_the_order_of_the_file(path: Path) -> None:
+    path.write_text("a A\nb B/BB\nc C\n")
+    (section,), _ = read_questions(path)
+    pairs = [("a", ("A",)), ("b", ("B", "BB")), ("c", ("C",))]
+    expected = [Question(a, b[0], c, d) for a, b in pairs for c, d in pairs if a != c]
+    assert list(section.questions) == section.questions[:] == expected
+    assert (section.questions[-1], section.questions[1::2], section.left_out) == (expected[-1], expected[1::2], 0)
+    assert section.questions != expected[:-1]
+    with pytest.raises(IndexError):
+        section.questions[6]
+
+
+def test_files_of_empty_lines_and_of_sections_alone_are_read_in_bounded_memory(path: Path) -> None:
+    path.write_bytes(b"\n" * 300_000 + b"a b c d\n")
+    tracemalloc.start()
+    try:
+        read_questions(path)
+        assert tracemalloc.get_traced_memory()[1] < 6e6
+    finally:
+        tracemalloc.stop()
+    path.write_bytes(b":\n" * 10_001)
+    for skip_invalid in (False, True):
+        with pytest.raises(CorpusError, match=r"file\.txt has more than 10,000 sections; leave some out$"):
+            read_questions(path, skip_invalid)

@@ -25,6 +25,8 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from posvec.evaluation import analogy, clusters, context_words, examples, masked, neighborhood, positions, similarity
@@ -33,7 +35,7 @@ from posvec.explorer import evaluations, timeouts
 from posvec.explorer.application import listen, make_application, page_url
 from posvec.explorer.loaded_models import LoadedModel, load_models, warming_up
 from posvec.explorer.schemas import ModelDetails
-from posvec.explorer.security import MAX_BODY_BYTES, SecurityMiddleware, is_known_host
+from posvec.explorer.security import MAX_BODY_BYTES, MAX_HEAD_BYTES, SecurityMiddleware, is_known_host
 from posvec.model import Model
 from posvec.presets import MODELS, make_config
 from posvec.system.threads import thread_count
@@ -376,6 +378,19 @@ def test_endless_request_heads_are_cut_off(site: str, endless: str) -> None:
             connection.sendall(f"{endless}{'x' * 50_000}".encode())
 
 
+def test_long_heads_are_refused_whether_they_arrive_whole_or_in_parts(site: str) -> None:
+    for size, parts, statuses in ((MAX_HEAD_BYTES - 1000, 5, "200"), (MAX_HEAD_BYTES + 1000, 1, "431"),
+                                  (MAX_HEAD_BYTES + 1000, 5, "400 431")):  # fmt: skip
+        head = f"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX: {'x' * size}\r\n\r\n".encode()
+        with connect(site) as connection:
+            step = -(-len(head) // parts)
+            for begin in range(0, len(head), step):
+                connection.sendall(head[begin : begin + step])
+                time.sleep(0.02)
+            answer = connection.recv(4096).decode()
+        assert answer.split(" ")[1] in statuses.split(), (size, parts, answer)
+
+
 def test_a_request_with_two_hosts_is_refused(loaded_models: dict[str, LoadedModel]) -> None:
     answers: list[Any] = []
 
@@ -607,6 +622,41 @@ def test_an_incomplete_upload_does_not_block_other_evaluations(site: str, capfd:
     with urllib.request.urlopen(f"{site}/api/evaluation?model=constrained&name=a", QUESTIONS.encode()) as answer:
         assert answer.status == 200
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("ended", ["disconnect", "too large"])
+def test_uploads_in_flight_share_a_bounded_amount_of_memory(monkeypatch: pytest.MonkeyPatch, ended: str) -> None:
+    monkeypatch.setattr(evaluations, "MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr(evaluations, "MAX_UPLOADED_BYTES", 2500)
+
+    async def upload(parts: asyncio.Queue[dict[str, Any]]) -> object:
+        try:
+            return await evaluations.read_body(Request({"type": "http"}, parts.get))
+        except HTTPException as error:
+            return error.status_code
+
+    async def run() -> list[object]:
+        queues = [asyncio.Queue[dict[str, Any]]() for _ in range(40)]
+        uploads = [asyncio.create_task(upload(queue)) for queue in queues]
+        for queue in queues:
+            queue.put_nowait({"type": "http.request", "body": b"x" * 900, "more_body": True})
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        refused = [each.result() for each in uploads if each.done()]
+        assert refused == [429] * 38
+        for queue in queues[:2]:
+            queue.put_nowait(
+                {"type": "http.disconnect"}
+                if ended == "disconnect"
+                else {"type": "http.request", "body": b"x" * 101, "more_body": True}
+            )
+        last: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        last.put_nowait({"type": "http.request", "body": b"y" * 1000})
+        return [*await asyncio.gather(*uploads[:2]), await upload(last)]
+
+    status = 400 if ended == "disconnect" else 413
+    assert asyncio.run(run()) == [status, status, b"y" * 1000]
+    assert evaluations._uploaded_bytes == 0
 
 
 # ---- description of the API -------------------------------------------------------------------------------------

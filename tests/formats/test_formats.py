@@ -114,6 +114,15 @@ def test_text_is_read_as_different_programs_write_it(text, tmp_path):
     assert found.table.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize("word", ["\x0b", "\x0c", "a\x0bb", "\x1c", "\x85"])
+def test_the_first_word_of_glove_may_be_a_control_character(tmp_path, word):
+    path = tmp_path / "v.glove"
+    path.write_bytes(f"{word} 0.5 0.25\ncat 1 2\n".encode())
+    assert load_vectors(path).index_to_key == [word, "cat"]
+    posvec.convert(path, tmp_path / "again.glove")
+    assert load_vectors(tmp_path / "again.glove").index_to_key == [word, "cat"]
+
+
 def test_words_with_spaces_are_read_as_in_glove_840b(tmp_path):
     (tmp_path / "v.txt").write_text(", 1 2 3\n. . . 4 5 6\nat name@domain.com 7 8 9\n1/2 1 2 3\n")
     found = load_vectors(tmp_path / "v.txt")

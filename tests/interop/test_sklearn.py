@@ -176,7 +176,7 @@ def test_it_passes_the_checks_of_scikit_learn():
 
 
 def test_without_scikit_learn_the_extra_is_named():
-    program = "import sys; sys.modules['sklearn'] = None; import posvec; posvec.PosvecVectorizer"
+    program = "import sys; sys.modules['sklearn'] = None; import posvec; posvec.PosvecVectorizer()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "PosvecError: this needs sklearn" in ended.stderr
     assert 'pip install "posvec[sklearn]"' in ended.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 import math
 import signal
 from pathlib import Path
@@ -279,6 +281,14 @@ def test_overflow_raises_an_error(lm_model: Path, lm_data: Path) -> None:
         language_model.train(lm_model, lm_data, **SMALL, lr=1e38, clip=1e38, freeze=False)
 
 
+def test_weights_that_explode_raise_an_error_whatever_the_loss_is(
+    lm_model: Path, lm_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("posvec.language_model.training.LanguageModelTraining._check_loss", lambda *_: None)
+    with pytest.raises(TrainingError, match=r"weights have grown to .* lower lr \(now 1e\+30\) or clip"):
+        language_model.train(lm_model, lm_data, **SMALL, lr=1e30, clip=1e30)
+
+
 @pytest.mark.parametrize("settings", [{"softmax": "sampled", "samples": 20}, {"softmax": "adaptive", "tie": False},
                                       {"precision": "bfloat16"}])  # fmt: skip
 def test_other_softmaxes_and_precisions_train_and_are_saved(
@@ -454,6 +464,89 @@ def test_a_run_whose_weights_do_not_fit_is_rejected(run: Path, tmp_path: Path) -
         language_model.load(broken)
     (broken / "config.json").write_text(config.replace('"coverage"', '"cover"'))
     with pytest.raises(ModelError, match="damaged"):
+        language_model.load(broken)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"steps_done": 10**18}, "steps_done is 1,000,000,000,000,000,000, and an epoch has"),
+        ({"steps_done": -1}, "steps_done is -1"),
+        ({"tokens": 10**9}, "tokens is 1,000,000,000, and an epoch has"),
+        ({"tokens": 3}, "tokens is 3 after 0 steps"),
+        ({"lr": float("nan")}, "lr is nan"),
+        ({"lr": 1e30}, r"lr is 1e\+30, and was 20"),
+        ({"seconds": "1"}, "seconds is '1'"),
+        ({"lrs": 1}, "a LoopState has no 'lrs'"),
+    ],
+)
+def test_a_damaged_checkpoint_is_rejected(
+    values: dict[str, Any], message: str, lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        language_model.train(lm_model, lm_data, run, **SMALL, display=Stopper())
+    config = json.loads((run / "config.json").read_text())
+    changed = {**config, "progress": {**config["progress"], **values}}
+    (run / "config.json").write_text(json.dumps(changed))
+    with pytest.raises(ModelError, match=rf"the checkpoint is damaged \({message}"):
+        language_model.resume(run)
+    del changed["progress"]
+    for progress in ({}, [], 5, {"lr": 1.0}):
+        (run / "config.json").write_text(json.dumps({**changed, "progress": progress}))
+        with pytest.raises(ModelError, match="the checkpoint is damaged"):
+            language_model.resume(run)
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "tensor"),
+    [
+        ("states", "cpu", torch.zeros(3, dtype=torch.uint8)),
+        ("states", "cpu", torch.zeros(torch.get_rng_state().shape)),
+        ("states", "hidden", torch.zeros(1)),
+        ("best", "bias", torch.zeros(1)),
+        ("best", "other", torch.zeros(1)),
+        ("states", "cpu", None),
+        ("best", "bias", None),
+    ],
+)
+def test_a_checkpoint_whose_tensors_do_not_fit_is_rejected(
+    group: str, name: str, tensor: torch.Tensor | None, lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        language_model.train(lm_model, lm_data, run, **SMALL, display=Stopper())
+    saved = load_saved(run)
+    tensors = {other: value for other, value in getattr(saved, group).items() if other != name}
+    saved = dataclasses.replace(saved, **{group: tensors if tensor is None else {**tensors, name: tensor}})
+    saved.save(run, overwrite=True)
+    with pytest.raises(ModelError, match="the checkpoint is damaged"):
+        language_model.resume(run)
+
+
+@pytest.mark.parametrize("data", ["botha-blunsom", "texts", "https://192.0.2.1/texts", "/nowhere"])
+def test_a_checkpoint_downloads_nothing(
+    data: str, lm_model: Path, lm_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        language_model.train(lm_model, lm_data, run, **SMALL, display=Stopper())
+    config = json.loads((run / "config.json").read_text())
+    config["report"]["data"] = data
+    (run / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("posvec.datasets.library.fetch", lambda *_, **__: pytest.fail("a download began"))
+    with pytest.raises(CorpusError, match=r"the texts .* are gone; restore them, or name their present folder"):
+        language_model.resume(run)
+
+
+def test_settings_of_a_huge_network_take_no_memory(run: Path, tmp_path: Path) -> None:
+    import shutil
+
+    broken = shutil.copytree(run, tmp_path / "broken")
+    config = (broken / "config.json").read_text()
+    config = config.replace('"layers": 2', '"layers": 64').replace('"hidden": 16', '"hidden": 65536')
+    (broken / "config.json").write_text(config.replace('"tie": true', '"tie": false'))
+    with pytest.raises(ModelError, match="do not fit the settings"):  # a terabyte
         language_model.load(broken)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -314,3 +316,16 @@ def test_without_transformers_the_extra_is_named(
     ended = posvec_command("lm", "train", lm_model, "--data", lm_data, *flags)
     assert ended.code == 1
     assert 'pip install "posvec[transformers]"' in ended.err
+
+
+def test_names_may_have_bytes_that_are_not_utf8(
+    posvec_command: Command, lm_model: Path, lm_data: Path, tmp_path: Path
+) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    model, data, run = (tmp_path / f"{name}{part}" for part in ("", "-data", "-run"))
+    shutil.copytree(lm_model, model)
+    shutil.copytree(lm_data, data)
+    settings = ["--epochs", 1, "--hidden", 16, "--batch", 2, "--steps", 5]
+    ended = posvec_command("lm", "train", model, "--data", data, "-o", run, *settings)
+    assert ended.code == 0, ended.err
+    assert json.loads((run / "config.json").read_bytes())["report"]["name"] == name

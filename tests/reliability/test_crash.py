@@ -46,6 +46,13 @@ def test_killed_commands_lose_nothing_and_can_be_continued() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it uses the CPU clock of another process, which Linux has")
+def test_signals_at_random_moments_lose_nothing_and_leave_no_temporary_files() -> None:
+    command = [sys.executable, RELIABILITY / "signals.py", "--minutes", "0.08", "--seed", "3"]
+    ended = subprocess.run([*command, "train", "convert", "compress"], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def killed_everywhere(command: Callable[[], object], log: Path) -> Iterator[None]:
     """Kill a command before its first file operation, before its second, and so on until it completes."""
     for operation in range(1, 100):

@@ -1,9 +1,10 @@
-"""A small part of the programs in reliability/: extreme inputs, and the grid of settings."""
+"""A small part of the programs in reliability/: extreme inputs, the grid of settings, and hostile values of options."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +31,7 @@ def program(name: str) -> ModuleType:
     return module
 
 
-grid, extremes = program("grid"), program("extremes")
+grid, extremes, options = program("grid"), program("extremes"), program("options")
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +76,33 @@ def test_an_extreme_case_works_or_is_refused(
     else:
         assert len(outcomes) == 10
     assert refused == {}
+
+
+# ---- options of commands ----------------------------------------------------------------------------------------
+
+SLOW = ("lm", "search", "study")  # they import large libraries
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("options")
+    options.prepare(folder)
+    return folder
+
+
+def test_every_command_has_a_command_line_for_hostile_values() -> None:
+    assert sorted([*options.COMMANDS, *options.SKIPPED]) == sorted(options.all_commands())
+
+
+@pytest.mark.parametrize("command", [name for name in options.COMMANDS if name.split()[0] not in SLOW])
+def test_a_hostile_value_of_each_option_is_refused_or_works(
+    command: str, prepared: Path, posvec_command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(prepared, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    large, not_utf8 = options.QUICK[:1], options.QUICK[-1:]
+    tried = [each for each in options.attempts(command, large) if each.is_number]
+    tried += [each for each in options.attempts(command, not_utf8) if not each.is_number]
+    for attempt in tried:
+        ended = posvec_command(*attempt.arguments)
+        assert not options.Outcome(ended.code, ended.out + ended.err).fault(attempt), attempt

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from posvec.system import signals
+from posvec.system.atomic import replacing, temporary_folder
 from posvec.system.signals import STOP_SIGNALS, deferred_signals, interrupting_signals
 
 
@@ -157,3 +160,51 @@ def test_other_threads_leave_the_handlers_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+@pytest.mark.parametrize("interrupted", ["flock", "fstat"])
+@pytest.mark.parametrize("manage", [lambda path: replacing(path), lambda path: temporary_folder(path.parent)])
+def test_a_signal_while_a_temporary_file_is_created_leaves_none(
+    interrupted: str, manage: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        monkeypatch.undo()
+        send(signal.SIGTERM)
+
+    monkeypatch.setattr(*{"flock": (fcntl, "flock"), "fstat": (os.path, "samestat")}[interrupted], interrupt)
+    with pytest.raises(KeyboardInterrupt), interrupting_signals(), manage(tmp_path / "file"):
+        pytest.fail("the signal came too late")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS[1:])
+def test_a_signal_ends_any_command_like_ctrl_c(number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from posvec import cli
+
+    def convert(*_: Any, **__: Any) -> None:
+        with temporary_folder(tmp_path):
+            send(number)
+
+    monkeypatch.setattr(cli.commands, "main", convert)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_signal_while_a_temporary_folder_is_removed_leaves_none(
+    fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = os.rmdir
+
+    def interrupted(*arguments: Any, **keywords: Any) -> None:
+        send(signal.SIGTERM)
+        remove(*arguments, **keywords)
+
+    monkeypatch.setattr(os, "rmdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), interrupting_signals(), temporary_folder(tmp_path) as folder:
+        (folder / "file").touch()
+        if fails:
+            raise ZeroDivisionError
+    assert not [*tmp_path.iterdir()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import posvec
 from posvec import ConfigError, PosvecError, vocabulary
 from posvec.config import Config
 from posvec.presets import make_config
+from posvec.tuning.journal import JournalLock
 from posvec.tuning.objectives import TestFiles, make_objectives
 from posvec.tuning.space import Dimension, paper_space, parse_space, trial_config
 
@@ -278,3 +280,33 @@ def test_the_error_of_a_missing_database_hides_its_password(corpus, small, tmp_p
             corpus, output=tmp_path / "study", objectives=[near_window_6], storage="nosuch://me:secret@host/x", **small
         )
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("interrupted", ["flock", "pread"])
+def test_a_signal_while_the_journal_is_locked_does_not_lock_it_for_ever(interrupted, tmp_path, monkeypatch):
+    module = {"flock": fcntl, "pread": os}[interrupted]
+    function = getattr(module, interrupted)
+
+    def interrupt(*arguments):
+        function(*arguments)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    journal = tmp_path / "journal.log"
+    journal.write_text("{}\n")
+    lock = JournalLock(journal)
+    monkeypatch.setattr(module, interrupted, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lock.acquire()
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the process waits for itself"))
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    try:
+        lock.acquire()  # as if a signal had arrived immediately after it
+        assert lock.acquire()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        lock.release()
+    other = os.open(journal, os.O_RDWR)
+    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(other)

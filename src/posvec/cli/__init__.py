@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -10,17 +11,25 @@ import click
 
 from posvec import __version__
 from posvec.errors import PosvecError
-from posvec.system.console import say
+from posvec.system.console import print_any_text, say
+from posvec.system.signals import interrupting_signals
 
 
 def main() -> NoReturn:
-    """Run a command; errors that a user can fix are printed as one sentence, with exit code 1."""
+    """Run a command; errors that a user can fix are printed as one sentence, with exit code 1.
+
+    A signal that asks the process to stop ends it like Ctrl-C, so that temporary files are removed.
+    """
+    print_any_text()
     try:
-        commands.main(standalone_mode=False)
+        with interrupting_signals():
+            commands.main(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)
+        say(message.getvalue().removesuffix("\n"))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         say("Interrupted.")
@@ -32,10 +41,15 @@ def main() -> NoReturn:
         say(f"Error: {error}")
         sys.exit(1)
     except MemoryError:
-        click.echo("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)", err=True)
+        say("Error: out of memory; lower dim, buckets or the vocabulary (min_count, max_words)")
+        sys.exit(1)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        say("Error: the system starts no more threads; raise the limit of processes or of memory (ulimit -a)")
         sys.exit(1)
     except OSError as error:
-        click.echo(f"Error: {error.filename or 'posvec'}: {error.strerror or error}", err=True)
+        say(f"Error: {error.filename or 'posvec'}: {error.strerror or error}")
         sys.exit(1)
     sys.exit(0)
 

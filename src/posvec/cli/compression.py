@@ -9,7 +9,7 @@ import click
 
 from posvec.cli.arguments import PATH, json_option, model_argument
 from posvec.cli.progress import progress_display
-from posvec.system.console import make_console
+from posvec.system.console import echo, make_console, say
 
 
 @click.command()
@@ -60,11 +60,11 @@ def compress(model: Path, target: Path, quiet: bool, as_json: bool, **settings: 
             with display.stage("compressing") as progress:
                 result = compress_model(model, target, progress=progress, **settings)
     if as_json:
-        click.echo(result.to_json())
+        echo(result.to_json())
     else:
         make_console().print(result)
     if result.vectors_only:
-        click.echo("The output vectors are left out, so OUT cannot predict masked words.", err=True)
+        say("The output vectors are left out, so OUT cannot predict masked words.")
 
 
 COMMANDS = (compress,)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from posvec.cli.arguments import PATH
+from posvec.system.console import say
 
 # The names of posvec.formats.FORMATS, whose import would slow down --help.
 FORMAT_NAMES = click.Choice(
@@ -31,7 +32,7 @@ def convert(source: Path, target: Path, format_: str | None, source_format: str 
 
     lost = run(source, target, format_, source_format, overwrite)
     if lost:
-        click.echo(f"{target} cannot store these, so they are left out: {', '.join(lost)}.", err=True)
+        say(f"{target} cannot store these, so they are left out: {', '.join(lost)}.")
 
 
 COMMANDS = (convert,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,8 @@ import click
 
 from posvec.cli.arguments import json_option
 from posvec.cli.progress import progress_display
-from posvec.system.console import format_size, make_console, make_table
+from posvec.system.console import echo, format_size, make_console, make_table, say
+from posvec.system.utf8 import encode_json
 
 offline_option = click.option(
     "--offline", is_flag=True, help="do not download; POSVEC_OFFLINE=1 does this for all commands"
@@ -36,7 +37,7 @@ def list_data(names: tuple[str, ...], as_json: bool) -> None:
     """List all datasets and whether they are downloaded, or show everything about each NAME."""
     described = _describe(names)
     if as_json:
-        click.echo(json.dumps(described, indent=2))
+        echo(encode_json(described, indent=2).decode())
         return
     console = make_console()
     if names:
@@ -70,7 +71,7 @@ def fetch(names: tuple[str, ...], overwrite: bool, offline: bool, quiet: bool) -
     for name in names:
         with _report_interruption(name), progress_display(quiet) as (display, _):
             path = run(name, overwrite=overwrite, offline=offline, display=display)
-        click.echo(path)
+        click.echo(os.fsencode(path))
 
 
 @data.command()
@@ -83,7 +84,7 @@ def path(name: str, offline: bool, quiet: bool) -> None:
 
     with _report_interruption(name), progress_display(quiet) as (display, _):
         found = dataset_path(name, offline=offline, display=display)
-    click.echo(found)
+    click.echo(os.fsencode(found))
 
 
 COMMANDS = (data,)
@@ -94,7 +95,7 @@ def _report_interruption(name: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"Interrupted; continue with: posvec data fetch {name}", err=True)
+        say(f"Interrupted; continue with: posvec data fetch {name}")
         sys.exit(130)
 
 

@@ -111,7 +111,9 @@ def similarity(model: Path, as_json: bool, output: Path | None, overwrite: bool,
 @click.option(
     "-k", "--neighbors", type=click.IntRange(min=1), default=9, show_default=True, help="number of nearest neighbours"
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of folds and intervals")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="seed of folds and intervals"
+)
 @_skip_invalid
 @result_options
 def classification(model: Path, as_json: bool, output: Path | None, overwrite: bool, **settings: Any) -> None:
@@ -141,7 +143,7 @@ def classification(model: Path, as_json: bool, output: Path | None, overwrite: b
 @_oov(None)
 @_skip_invalid
 @click.option(
-    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="bootstrap samples for intervals"
+    "--samples", type=click.IntRange(1, 10**6), default=1000, show_default=True, help="bootstrap samples for intervals"
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="confidence of the intervals")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of the bootstrap")

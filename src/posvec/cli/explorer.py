@@ -9,6 +9,7 @@ import click
 
 from posvec.cli.arguments import PATH, named_models
 from posvec.errors import ConfigError
+from posvec.system.console import echo, say
 from posvec.system.extras import require_extra
 
 
@@ -32,12 +33,11 @@ def explore(models: tuple[Path, ...], host: str, port: int, no_browser: bool) ->
     loaded = loaded_models.load_models(named_models(models))
     with application.listen(host, port) as listening, suppress(KeyboardInterrupt):  # also while the models are loaded
         url = application.page_url(listening, host)
-        click.echo(f"Exploring {', '.join(loaded)} at {url} (Ctrl-C stops the server)")
+        echo(f"Exploring {', '.join(loaded)} at {url} (Ctrl-C stops the server)")
         if not security.is_loopback(host):
-            click.echo(
+            say(
                 f"Warning: everyone who can reach {host} over the network can use these models; leave out --host "
-                "to allow only this machine",
-                err=True,
+                "to allow only this machine"
             )
         if not no_browser:
             click.launch(url)

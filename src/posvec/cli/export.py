@@ -8,6 +8,7 @@ import click
 
 from posvec.cli.arguments import PATH, model_argument
 from posvec.interop import TARGETS
+from posvec.system.console import say
 
 
 @click.command()
@@ -25,8 +26,8 @@ def export(model: Path, to: str, output: Path, overwrite: bool, language: str | 
     loaded = Model.load(model)
     target = run(loaded, to, output, overwrite=overwrite, language=language, license=license)
     if omitted := target.omissions(loaded):
-        click.echo(f"The export leaves out {', '.join(omitted)}, which this format cannot store.", err=True)
-    click.echo(f"Open it with: {target.open_expression.format(str(output))}", err=True)
+        say(f"The export leaves out {', '.join(omitted)}, which this format cannot store.")
+    say(f"Open it with: {target.open_expression.format(str(output))}")
 
 
 COMMANDS = (export,)

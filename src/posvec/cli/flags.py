@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from posvec.config import ALIASES, SETTINGS, Config, Setting, canonical_names
 from posvec.distributed.options import SETTINGS as CLUSTER_SETTINGS
 from posvec.errors import ConfigError
 from posvec.presets import MODELS, PRESETS
+from posvec.system.utf8 import decode_json
 
 
 def settings(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -108,7 +108,7 @@ def given_settings(values: Mapping[str, Any], known: Container[str] = SETTINGS) 
 def read_config(path: Path) -> tuple[Config | None, dict[str, Any]]:
     """Read a complete configuration, as in the config.json of a model, or single settings."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = decode_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration {path}; check the spelling") from None
     except (OSError, ValueError) as error:

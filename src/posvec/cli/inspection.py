@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,8 @@ from posvec.cli.printing import print_info, print_vocabulary
 from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS, Config
 from posvec.errors import ConfigError
-from posvec.system.console import format_size, make_console, make_table, plural
+from posvec.system.console import echo, format_size, make_console, make_table, plural
+from posvec.system.utf8 import encode_json
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -32,7 +32,7 @@ def info(model: Path, as_json: bool, verify: bool) -> None:
 
     loaded = Model.load(model, verify)
     if as_json:
-        click.echo(json.dumps(_describe(loaded), indent=2))
+        echo(encode_json(_describe(loaded), indent=2).decode())
         return
     print_info(make_console(), loaded, model)
 
@@ -99,7 +99,7 @@ def clear() -> None:
     """Remove everything from the cache."""
     from posvec.corpus.cache import clear_cache
 
-    click.echo(f"{format_size(clear_cache())} freed")
+    echo(f"{format_size(clear_cache())} freed")
 
 
 COMMANDS = (info, vocab, cache)

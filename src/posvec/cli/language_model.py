@@ -13,7 +13,7 @@ from posvec.cli.flags import given_settings, options
 from posvec.cli.output import check_output_file, result_options, show_result
 from posvec.cli.progress import training_display
 from posvec.language_model.config import SETTINGS
-from posvec.system.console import make_console
+from posvec.system.console import echo, make_console
 
 # The key that the config.json of an interrupted language model has, and the command that resumes training.
 RESUMED = ("progress", "posvec lm resume")
@@ -114,7 +114,10 @@ def score(run: Path, sentence: str, transformer: Path | None, device: str, as_js
     from posvec import language_model
 
     scored = language_model.load(run, transformer=transformer, device=device).score(sentence)
-    make_console().print(scored.to_json() if as_json else scored)
+    if as_json:
+        echo(scored.to_json())
+    else:
+        make_console().print(scored)
 
 
 @lm.command()
@@ -150,7 +153,7 @@ def generate(
     from posvec import language_model
 
     model = language_model.load(run, transformer=transformer, device=device)
-    click.echo(model.generate(prompt, words, temperature, top, seed))
+    echo(model.generate(prompt, words, temperature, top, seed))
 
 
 @lm.command()

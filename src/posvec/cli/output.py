@@ -10,7 +10,7 @@ import click
 
 from posvec.cli.arguments import PATH, json_option, overwrite_option
 from posvec.errors import ConfigError
-from posvec.system.console import make_console
+from posvec.system.console import echo, make_console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def show_result(
     if output:
         result.write(output)
     if as_json:
-        click.echo(result.to_json())
+        echo(result.to_json())
     elif not output:
         make_console().print(result)
 

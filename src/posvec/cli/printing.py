@@ -39,6 +39,7 @@ def print_report(console: Console, model: Model, output: Path) -> None:
         *_cluster_rows(report.cluster),
         ("speed", f"{report.words_per_second:,.0f} words/s"),
         ("learning rate", format_learning_rate(model.config)),
+        *([] if report.float32_after is None else [("float32", f"after {report.float32_after:,} words")]),
         ("loss", f"{report.loss:.4f}"),
         *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
         *([("stopped early", f"after {plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
@@ -73,6 +74,8 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     console.print(table)
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")
+    if model.state and model.state.float32_after is not None:
+        console.print(f"Training went on in float32 after {model.state.float32_after:,} words.")
     if model.state:
         console.print(f"Training was interrupted; continue with: posvec resume {path}")
     elif model.report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +13,8 @@ from posvec.cli.arguments import json_option, model_argument, quiet_option
 from posvec.cli.printing import print_neighbors
 from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS
-from posvec.system.console import make_console
+from posvec.system.console import echo, make_console
+from posvec.system.utf8 import encode_json
 
 if TYPE_CHECKING:
     from posvec.query.neighbors import Neighbor
@@ -61,7 +61,7 @@ def neighbors(
     elif tsv:
         for word, near in found.items():
             for each in near:
-                click.echo(f"{word}\t{each.word}\t{each.similarity:.6f}")
+                echo(f"{word}\t{each.word}\t{each.similarity:.6f}")
     else:
         titles = {f"{word} (from its subwords)" if vectors.oov(word) else word: near for word, near in found.items()}
         print_neighbors(make_console(), titles)
@@ -80,7 +80,7 @@ def similarity(model: Path, word: str, other: str, as_json: bool) -> None:
     if as_json:
         _print_json({"words": [word, other], "similarity": value})
     else:
-        click.echo(f"{value:.6f}")
+        echo(f"{value:.6f}")
 
 
 @click.command()
@@ -148,4 +148,4 @@ def _to_dicts(near: Iterable[Neighbor]) -> list[dict[str, Any]]:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+    echo(encode_json(value).decode())

@@ -9,6 +9,7 @@ import click
 from posvec.cli.arguments import PATH, model_argument, model_name, overwrite_option, sources
 from posvec.cli.output import refuse_existing
 from posvec.evaluation.results import Result
+from posvec.system.console import say
 
 
 @click.command()
@@ -50,7 +51,7 @@ def report(
         results["Similarity"] = similarity.evaluate(loaded, pairs)
     page = render_model_report(loaded, model_name(model), results, sentences, text)
     write_page(page, output)
-    click.echo(f"{output} was written; open it in a browser", err=True)
+    say(f"{output} was written; open it in a browser")
 
 
 COMMANDS = (report,)

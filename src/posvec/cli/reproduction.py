@@ -13,6 +13,7 @@ from posvec.cli.arguments import PATH, quiet_option, sources
 from posvec.cli.progress import interruptible, progress_display
 from posvec.config import SETTINGS
 from posvec.presets import PRESETS
+from posvec.system.console import say
 
 
 @click.command()
@@ -74,7 +75,7 @@ def reproduce(corpus: tuple[str, ...], output: Path, only: str | None, quiet: bo
             **options,
         )
     if not quiet:
-        click.echo(f"{report} and {report.with_suffix('.html')} were written", err=True)
+        say(f"{report} and {report.with_suffix('.html')} were written")
 
 
 COMMANDS = (reproduce,)

@@ -13,7 +13,7 @@ from posvec.cli.flags import cluster_options, configuration, model_options, on_c
 from posvec.cli.output import result_options, show_result
 from posvec.cli.progress import interruptible, progress_display
 from posvec.config import ALIASES, GROUPS, SETTINGS
-from posvec.system.console import make_console
+from posvec.system.console import echo, make_console, say
 
 if TYPE_CHECKING:
     from posvec.tuning.results import SearchResult
@@ -113,12 +113,10 @@ def search(
     if plots:
         _draw(result, output / PLOTS_FOLDER, "png")
     if as_json:
-        click.echo(result.to_json())
+        echo(result.to_json())
     elif not quiet:
         make_console().print(result)
-        click.echo(
-            f"Train with the best settings: posvec train CORPUS --config {output / BEST_FILE} --output MODEL", err=True
-        )
+        say(f"Train with the best settings: posvec train CORPUS --config {output / BEST_FILE} --output MODEL")
 
 
 @click.command()

@@ -92,6 +92,7 @@ def train(
         raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
     with training_display(quiet, output, RESUMED) as (display, console):
+        display = display or import_module("posvec.training.pipeline").Quiet()
         if autotune:
             from posvec.tuning import autotune as run_search
 
@@ -112,19 +113,34 @@ def train(
 @model_argument
 @click.argument("corpus", nargs=-1)
 @click.option("--threads", type=int, default=None, help=SETTINGS["threads"].help)
+@click.option(
+    "--initial-lr", type=float, default=None, help="learning rate at the start; a lower one if training diverged"
+)
+@click.option(
+    "--allow-network", is_flag=True, help="read the corpus from whatever server the checkpoint names, if it was remote"
+)
 @quiet_option
 @cluster_options()
 def resume(
-    model: Path, corpus: tuple[str, ...], threads: int | None, quiet: bool, cluster: str | None, **values: Any
+    model: Path,
+    corpus: tuple[str, ...],
+    threads: int | None,
+    initial_lr: float | None,
+    allow_network: bool,
+    quiet: bool,
+    cluster: str | None,
+    **values: Any,
 ) -> None:
     """Resume the interrupted training of MODEL.
 
-    CORPUS is only needed if it was moved, or did not come from files.
+    CORPUS is only needed if it was moved, did not come from files, or is on another server than MODEL.
     """
-    shared = on_cluster(cluster, values)
+    how: dict[str, Any] = {"allow_network": allow_network, **on_cluster(cluster, values)}
     run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").resume
     with training_display(quiet, model, RESUMED, resumes=True) as (display, console):
-        trained = run(model, sources(corpus) if corpus else None, threads=threads, display=display, **shared)
+        display = display or import_module("posvec.training.pipeline").Quiet()
+        how |= {"threads": threads, "initial_lr": initial_lr}
+        trained = run(model, sources(corpus) if corpus else None, display=display, **how)
     if not quiet:
         print_report(console, trained, model)
 

@@ -13,6 +13,7 @@ from posvec.cli.arguments import PATH, model_argument, sources
 from posvec.cli.output import refuse_existing
 from posvec.config import SETTINGS, TextConfig
 from posvec.errors import ConfigError
+from posvec.system.console import echo
 
 _BATCH = 1000  # sentences
 
@@ -41,9 +42,9 @@ def vector(model: Path, words: tuple[str, ...], norm: bool, unknown: str) -> Non
     vectors = load_vectors(model)
     for word in words or _read_words():
         if unknown == "refuse" or vectors.has_vector(word):
-            click.echo(f"{word} {_format_vector(vectors.get_vector(word, norm))}")
+            echo(f"{word} {_format_vector(vectors.get_vector(word, norm))}")
         elif unknown == "zeros":
-            click.echo(f"{word} {_format_vector(np.zeros(vectors.vector_size, np.float32))}")
+            echo(f"{word} {_format_vector(np.zeros(vectors.vector_size, np.float32))}")
 
 
 @click.command("sentence-vectors")
@@ -104,7 +105,7 @@ def sentence_vectors(
                 np.save(stream, np.concatenate(list(made)))
             return
         for table in made:
-            click.echo("\n".join(map(_format_vector, table)))
+            echo("\n".join(map(_format_vector, table)))
 
 
 COMMANDS = (vector, sentence_vectors)

@@ -20,9 +20,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from posvec.errors import CorpusError
+from posvec.errors import ConfigError, CorpusError
 from posvec.system.atomic import TEMPORARY, move_folder, remove_abandoned, temporary_folder
 from posvec.system.checksums import file_checksum
+from posvec.system.utf8 import decode_json
 
 _META = "meta.json"
 _KINDS = ("vocabularies", "encoded")
@@ -49,7 +50,10 @@ def cache_folder() -> Path:
     """
     chosen = os.environ.get("POSVEC_CACHE")
     if chosen:
-        return Path(chosen).expanduser()
+        try:
+            return Path(chosen).expanduser()
+        except RuntimeError:
+            raise ConfigError(f"POSVEC_CACHE is {chosen}, but there is no such user; set it to a folder") from None
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("posvec"))
@@ -128,7 +132,7 @@ def read_meta(path: Path) -> dict[str, Any] | None:
     The content of the files is not read; :func:`read_entry` compares it too.
     """
     try:
-        meta = json.loads((path / _META).read_text("utf-8"))
+        meta = decode_json((path / _META).read_text("utf-8"))
         checksum = meta.pop("checksum")
         complete = checksum == _meta_checksum(meta) and meta["sizes"].keys() == meta["checksums"].keys()
         if complete and all((path / name).stat().st_size == size for name, size in meta["sizes"].items()):

@@ -198,6 +198,8 @@ def _format_paths(paths: Sequence[str | Path]) -> str:
 
 def _open_inputs(path: str | Path) -> Iterator[TextInput]:
     if str(path) == "-":
+        if sys.stdin is None:  # <&- in the shell
+            raise CorpusError("standard input is closed; give a file, or text on standard input")
         yield spool_stream("standard input", sys.stdin.buffer)
         return
     for file in find_files(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from posvec.datasets.definitions import Dataset, Download
 from posvec.datasets.downloads import download_text
 from posvec.errors import DownloadError
+from posvec.system.utf8 import decode_json
 
 SITE = "https://dumps.wikimedia.org"
 LICENCE = "CC BY-SA, https://dumps.wikimedia.org/legal.html"
@@ -54,7 +54,7 @@ def find_dump(
         date = _newest_date(wiki, name, text_of)
     url = f"{SITE}/{wiki}/{date}/dumpstatus.json"
     try:
-        files = _files(json.loads(text_of(url)))
+        files = _files(decode_json(text_of(url)))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise DownloadError(f"{url} is not a list of files as expected ({error}); try another date") from error
     single = f"{wiki}-{date}-pages-articles.xml.bz2"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -20,6 +19,7 @@ from posvec import __version__
 from posvec.corpus.cache import cache_folder, writing_to
 from posvec.datasets.definitions import Dataset
 from posvec.system.atomic import move_folder, replacing
+from posvec.system.utf8 import decode_json, encode_json
 
 _RECORD = "dataset.json"
 
@@ -81,7 +81,7 @@ class DatasetFolder:
             "posvec": __version__,
         }
         with replacing(self.path / _RECORD) as stream:
-            stream.write(json.dumps(record, indent=2).encode())
+            stream.write(encode_json(record, indent=2))
         # If the process is killed here, the old data are still in place, and "before" describes them.
         with writing_to(self.path):
             move_folder(prepared, final) if prepared.is_dir() else prepared.replace(final)
@@ -115,7 +115,7 @@ class DatasetFolder:
                 os.close(lock)
 
     def _record(self) -> dict[str, Any]:
-        return dict(json.loads((self.path / _RECORD).read_text("utf-8")))
+        return dict(decode_json((self.path / _RECORD).read_text("utf-8")))
 
 
 def _all_datasets() -> Path:

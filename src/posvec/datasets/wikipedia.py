@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from posvec.system.console import plural
 from posvec.system.decompression import expand_gzip
 from posvec.system.files import read_blocks, reading
 from posvec.system.threads import map_in_order
+from posvec.system.utf8 import decode_json
 
 _BATCH = 1 << 20  # characters of the pages that are processed together
 _BLOCK = 1 << 20
@@ -67,7 +67,7 @@ def section_paragraphs(paths: Sequence[Path], progress: ProgressCallback = lambd
     """
     for number, line in enumerate(_gz_lines(paths, progress), 1):
         try:
-            texts = json.loads(line)["section_texts"]
+            texts = decode_json(line)["section_texts"]
             paragraphs = [paragraph for text in texts for paragraph in text.split("\n")]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(

@@ -59,6 +59,8 @@ class _SyncPoint:
 class WorkerPool:
     """The workers that train a model; an :class:`posvec.training.executor.Executor`."""
 
+    trainer = None
+
     def __init__(self, model: Model, corpus: ShardedCorpus, options: Options, threads: int) -> None:
         self.ray = require_extra("ray", "distributed")
         self.size, self.threads = options.workers, options.workers * threads

@@ -1,48 +1,34 @@
 """Word analogies: a is to b as c is to which word?
 
-3CosAdd answers with the word d that maximizes cos(d, b - a + c), 3CosMul with the word that maximizes
-cos(d, b) cos(d, c) / (cos(d, a) + eps), where cosines are shifted to 0..1 (Levy and Goldberg 2014). The words a, b and
-c themselves are excluded. The word vectors have length 1, and the length of b - a + c does not affect which d is best,
-so both scores are sums over the words of the question (for 3CosMul, sums of logarithms):
-
-    score(d) = plus[b, d] + plus[c, d] + minus[a, d]
-
-A test set has many questions but few distinct words. One matrix product per chunk of candidates gives plus and minus
-for all of them, so a question costs only two additions per candidate.
+See :mod:`posvec.evaluation.analogy_search` for the definition of the answers.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.corpus.sources import ProgressCallback
 from posvec.errors import ConfigError, PosvecError
+from posvec.evaluation.analogy_search import AnalogyMethod, best_answers
 from posvec.evaluation.lines import as_paths, skipped_note
 from posvec.evaluation.lookup import Lookup, UnknownWordPolicy
 from posvec.evaluation.questions import Question, QuestionSection, read_questions
 from posvec.evaluation.results import Result, Table
-from posvec.system.arrays import FloatArray, IndexArray
-from posvec.system.threads import map_in_order
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
     from posvec.model import Model
 
-AnalogyMethod = Literal["3cosadd", "3cosmul"]
 METHODS: dict[str, str] = {"3cosadd": "3CosAdd", "3cosmul": "3CosMul"}
 
 WRONG, RIGHT, SKIPPED = 0, 1, -1
-
-CANDIDATE_CHUNK = 4096
-"""Candidates per matrix product, few enough that the scores of a thousand words stay in the cache."""
-
-_EPSILON = np.float32(1e-6)  # Compat: the value in gensim; Levy and Goldberg use 1e-3
 
 
 @dataclass(frozen=True)
@@ -107,6 +93,9 @@ class AnalogyResult(Result):
         The arguments of :func:`evaluate`.
     invalid_lines
         The number of malformed lines that were skipped.
+    left_out
+        The number of questions that were left out at random because there are too many, see
+        :func:`posvec.evaluation.questions.read_questions`.
     outcomes
         ``RIGHT``, ``WRONG`` or ``SKIPPED`` for each question in the order of the files; not written to files.
     kinds
@@ -134,6 +123,7 @@ class AnalogyResult(Result):
     case_fold: bool
     oov: str
     invalid_lines: int
+    left_out: int
     outcomes: NDArray[np.int8] = field(repr=False, compare=False)
     kinds: NDArray[np.str_] = field(repr=False, compare=False)
 
@@ -143,7 +133,7 @@ class AnalogyResult(Result):
         scope = "all words" if self.restrict_vocab is None else f"{self.restrict_vocab:,} most frequent words"
         return [
             Table(
-                f"Analogies ({METHODS[self.method]}, {scope}{skipped_note(self.invalid_lines)})",
+                f"Analogies ({METHODS[self.method]}, {scope}{self._sample_note()}{skipped_note(self.invalid_lines)})",
                 ("section", "accuracy", "correct", "total", "skipped", "coverage"),
                 [
                     (counts.name, counts.accuracy, counts.correct, counts.total, counts.skipped, counts.coverage)
@@ -152,6 +142,10 @@ class AnalogyResult(Result):
                 ".1%",
             )
         ]
+
+    def _sample_note(self) -> str:
+        size = self.total + self.skipped
+        return f"; a random sample of {size:,} of {size + self.left_out:,} questions" if self.left_out else ""
 
 
 def evaluate(
@@ -209,16 +203,17 @@ def evaluate(
     paths = as_paths(questions)
     sections, invalid = read_questions(paths, skip_invalid)
     lookup = Lookup(model, restrict_vocab, case_fold, oov)
-    asked = [question for section in sections for question in section.questions]
-    outcomes = _outcomes(lookup, asked, method, progress)
+    outcomes = _outcomes(lookup, sections, method, progress)
     if (outcomes == SKIPPED).all():
+        first = next(section.questions[0] for section in sections if section.questions)
         raise PosvecError(
             f"none of the {len(outcomes):,} questions of {', '.join(map(str, paths))} can be asked, because each has a "
-            f"word without a vector, for example: {' '.join([*asked[0][:3], *asked[0].answers])}; use questions in the "
+            f"word without a vector, for example: {' '.join([*first[:3], *first.answers[:10]])}; use questions in the "
             "language of the model, or a larger restrict_vocab"
         )
-    names = np.repeat([i for i, _ in enumerate(sections)], [len(section.questions) for section in sections])
-    kinds = np.array([section.kind or "" for section in sections])[names]
+    sizes = [len(section.questions) for section in sections]
+    kinds = np.repeat(np.array([section.kind or "" for section in sections]), sizes)
+    by_section = np.split(outcomes, np.cumsum(sizes)[:-1])
     total = _answer_counts("total", None, outcomes)
     assert total.accuracy is not None
     return AnalogyResult(
@@ -227,7 +222,9 @@ def evaluate(
         total.correct,
         total.total,
         total.skipped,
-        tuple(_answer_counts(section.name, section.kind, outcomes[names == i]) for i, section in enumerate(sections)),
+        tuple(
+            _answer_counts(section.name, section.kind, part) for section, part in zip(sections, by_section, strict=True)
+        ),
         tuple(_answer_counts(kind, kind, outcomes[kinds == kind]) for kind in _kinds(sections)),
         tuple(map(str, paths)),
         method,
@@ -235,6 +232,7 @@ def evaluate(
         case_fold,
         oov,
         invalid,
+        sum(section.left_out for section in sections),
         outcomes,
         kinds,
     )
@@ -253,72 +251,42 @@ def _answer_counts(name: str, kind: str | None, outcomes: NDArray[np.int8]) -> A
 
 
 def _outcomes(
-    lookup: Lookup, questions: list[Question], method: AnalogyMethod, progress: ProgressCallback | None
+    lookup: Lookup, sections: list[QuestionSection], method: AnalogyMethod, progress: ProgressCallback | None
 ) -> NDArray[np.int8]:
-    outcomes = np.full(len(questions), SKIPPED, np.int8)
-    asked, given, accepted = [], [], []
-    for i, question in enumerate(questions):
-        a, b, c = (lookup.row(word) for word in question[:3])
-        answers = {row for row in map(lookup.row, question.answers) if row is not None}
-        if a is not None and b is not None and c is not None and answers:
+    outcomes = np.full(sum(len(section.questions) for section in sections), SKIPPED, np.int8)
+    # Arrays, because millions of questions as Python's objects take gigabytes.
+    asked, given, accepted = array("q"), array("q"), array("q")
+    answer_rows = _AnswerRows(lookup)
+    for i, question in enumerate(question for section in sections for question in section.questions):
+        a, b, c = lookup.row(question.a), lookup.row(question.b), lookup.row(question.c)
+        answers = answer_rows.number(question)
+        if a is not None and b is not None and c is not None and answers is not None:
             asked.append(i)
-            given.append((a, b, c))
+            given.extend((a, b, c))
             accepted.append(answers)
     if asked:
         # np.unique also sorts by a and then b, so that questions with the same a and b are adjacent.
-        distinct, inverse = np.unique(np.array(given), axis=0, return_inverse=True)
-        answered = _answer(lookup, distinct, method, progress)[inverse.reshape(-1)].tolist()
-        outcomes[asked] = [row in answers for row, answers in zip(answered, accepted, strict=True)]
+        distinct, inverse = np.unique(np.frombuffer(given, np.int64).reshape(-1, 3), axis=0, return_inverse=True)
+        answered = best_answers(lookup, distinct, method, progress)[inverse.reshape(-1)]
+        outcomes[np.frombuffer(asked, np.int64)] = [
+            row in answer_rows.rows[answers] for row, answers in zip(answered.tolist(), accepted, strict=True)
+        ]
     return outcomes
 
 
-def _answer(
-    lookup: Lookup, questions: IndexArray, method: AnalogyMethod, progress: ProgressCallback | None
-) -> IndexArray:
-    """The row of the best answer to each question, -1 if there is none.
+class _AnswerRows:
+    """The rows of accepted answers. Questions made from pairs have the same answers as many others."""
 
-    Questions are sorted triples of rows (a, b, c). The row of an answer is that of its most frequent case variant.
-    """
-    given = np.unique(questions)
-    a, b, c = np.searchsorted(given, questions).T
-    vectors = lookup.unit_vectors(given)
-    variants = lookup.case_variants()
-    given_index = np.full(len(lookup), -1)
-    given_index[given] = np.arange(len(given))
-    begins = np.flatnonzero(np.diff(a, prepend=-1) | np.diff(b, prepend=-1)).tolist()
-    ends = [*begins[1:], len(questions)]
+    def __init__(self, lookup: Lookup) -> None:
+        self.rows: list[frozenset[int]] = []
+        self._lookup = lookup
+        self._numbers: dict[tuple[str, ...], int | None] = {}
 
-    def best_of_chunk(begin: int) -> tuple[IndexArray, FloatArray]:
-        chunk = np.arange(begin, min(begin + CANDIDATE_CHUNK, len(lookup)))
-        plus, minus = _score_terms(vectors @ lookup.unit_vectors(chunk).T, method)
-        # The words of a question and their case variants are excluded: a term of minus infinity excludes a candidate.
-        # Deviation: gensim considers only its five best candidates and finds no answer if all of them are excluded.
-        words = given_index[variants[chunk]]
-        (candidates,) = np.nonzero(words >= 0)
-        plus[words[candidates], candidates] = minus[words[candidates], candidates] = -np.inf
-        best = np.empty(len(questions), np.intp)
-        scores = np.empty(len(questions), np.float32)
-        for first, last in zip(begins, ends, strict=True):
-            sums = plus[c[first:last]]
-            sums += plus[b[first]] + minus[a[first]]
-            best[first:last] = sums.argmax(1)
-            scores[first:last] = sums[np.arange(last - first), best[first:last]]
-        return best + begin, scores
-
-    answers = np.full(len(questions), -1)
-    highest = np.full(len(questions), -np.inf, np.float32)
-    chunks = range(0, len(lookup), CANDIDATE_CHUNK)
-    for done, (best, scores) in enumerate(map_in_order(best_of_chunk, chunks), 1):
-        better = scores > highest  # strictly: of equal candidates the more frequent word wins
-        answers[better], highest[better] = variants[best[better]], scores[better]
-        if progress:
-            progress(done / len(chunks))
-    return answers
-
-
-def _score_terms(cosines: FloatArray, method: AnalogyMethod) -> tuple[FloatArray, FloatArray]:
-    """The terms plus and minus of the module's docstring."""
-    if method == "3cosadd":
-        return cosines, -cosines
-    shifted = np.maximum((1 + cosines) / 2, np.finfo(np.float32).tiny)  # rounding can produce a cosine below -1
-    return np.log(shifted), -np.log(shifted + _EPSILON)
+    def number(self, question: Question) -> int | None:
+        """The index in ``rows`` of the answers to a question; None if no answer has a vector."""
+        if question.answers not in self._numbers:
+            rows = frozenset(row for row in map(self._lookup.row, question.answers) if row is not None)
+            self._numbers[question.answers] = len(self.rows) if rows else None
+            if rows:
+                self.rows.append(rows)
+        return self._numbers[question.answers]

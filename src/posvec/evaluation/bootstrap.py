@@ -14,6 +14,7 @@ from posvec.errors import ConfigError
 from posvec.system.arrays import DoubleArray, IndexArray
 
 SAMPLES, CONFIDENCE, SEED = 1000, 0.95, 1
+MAX_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,10 @@ def resample(
     >>> 0.2 < found.low < found.value < found.high < 0.3
     True
     """
-    if samples < 1:
-        raise ConfigError(f"samples is {samples}, but must be at least 1")
+    if not 1 <= samples <= MAX_SAMPLES:
+        raise ConfigError(f"samples is {samples}, but must be 1 to {MAX_SAMPLES:,}")
+    if seed < 0:
+        raise ConfigError(f"seed is {seed}, but must be at least 0")
     random = np.random.default_rng(seed)
     return np.array([statistic(random.integers(items, size=items)) for _ in range(samples)])
 

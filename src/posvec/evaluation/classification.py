@@ -225,6 +225,8 @@ def evaluate(
     for method in chosen:
         if method not in METHODS:
             raise ConfigError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    if not 0 <= seed < 2**32:
+        raise ConfigError(f"seed is {seed}, but scikit-learn takes 0 to {2**32 - 1:,}; choose another one")
     if not chosen or neighbors < 1:
         raise ConfigError("classification needs at least one method and one neighbor; give more")
     labelled, invalid = _read(train, skip_invalid)

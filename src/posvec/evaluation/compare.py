@@ -9,7 +9,7 @@ between items and the variance between seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,8 @@ class Comparison(Result):
         The names of the models in each group.
     samples, confidence, seed
         The arguments of :func:`compare`.
+    sampled
+        For files with too many questions, the numbers of questions that were drawn at random and that there are.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Comparison(Result):
     samples: int
     confidence: float
     seed: int
+    sampled: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
         """Return the differences, the coverage of each test set and, if there are any, the pooled models."""
@@ -114,8 +117,12 @@ class Comparison(Result):
                 for before, row in zip((None, *self.rows), self.rows, strict=False)
             ],
         )
+        notes = (
+            f"; of {name}, a random sample of {size:,} of {total:,} questions"
+            for name, (size, total) in self.sampled.items()
+        )
         sets = Table(
-            "Test sets",
+            "Test sets" + "".join(notes),
             ("measure", "items", *(f"coverage of {name}" for name in self.groups)),
             [
                 (rows[0].measure, rows[0].items, *(row.coverage for row in rows))
@@ -213,11 +220,15 @@ def compare(
     pooled = _complete(groups, models) if groups else seed_groups(models)
     settings: dict[str, Any] = {"skip_invalid": skip_invalid} | ({"oov": oov} if oov else {})
     measures: list[_Measure] = []
+    sampled: dict[str, tuple[int, int]] = {}
     for path in question_paths:
         answered = [
             analogy.evaluate(model, path, restrict_vocab=restrict_vocab, **settings) for model in models.values()
         ]
         measures += _analogy_measures(path.stem, answered)
+        if left_out := answered[0].left_out:
+            size = answered[0].total + answered[0].skipped
+            sampled[path.stem] = size, size + left_out
     if pair_paths:
         correlated = [similarity.evaluate(model, pair_paths, **settings) for model in models.values()]
         measures += [
@@ -225,7 +236,8 @@ def compare(
         ]
     members = [[list(models).index(name) for name in names] for names in pooled.values()]
     rows = [row for measure in measures for row in _rows(measure, list(pooled), members, samples, confidence, seed)]
-    return Comparison(tuple(rows), {name: list(names) for name, names in pooled.items()}, samples, confidence, seed)
+    names = {name: list(names) for name, names in pooled.items()}
+    return Comparison(tuple(rows), names, samples, confidence, seed, sampled)
 
 
 def seed_groups(models: Mapping[str, Model | WordVectors]) -> dict[str, list[str]]:

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.corpus.tokenizers import get_tokenizer
+from posvec.errors import PosvecError
 from posvec.evaluation.lookup import Lookup
 from posvec.query.exact import top_indices
 from posvec.system.arrays import DoubleArray, FloatArray, IndexArray
 from posvec.system.extras import require_extra
 from posvec.system.threads import map_in_order
+from posvec.system.utf8 import has_utf8
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ def make_documents(model: Model | WordVectors, texts: Sequence[str]) -> Document
     tokens = 0
     rows, text_indices = [], []
     for text_index, text in enumerate(texts):
+        if not has_utf8(text):
+            raise PosvecError(f"the text {text[:80]!r} is not UTF-8; convert it, or remove the bytes that are not")
         words = [token for line in tokenizer.split(text.encode()) for token in line]
         known = [row for row in map(lookup.row, words) if row is not None]
         tokens += len(words)

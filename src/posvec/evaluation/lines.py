@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,14 +27,32 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
     (['cat', 'dog', '9.0'], 0)
     """
     parsed: list[T] = []
+    invalid = each_line(path, lambda line: parsed.append(parse(line)), skip_invalid)
+    return parsed, invalid
+
+
+def each_line(path: str | Path, process: Callable[[str], object], skip_invalid: bool = False) -> int:
+    """Process the non-blank lines of a file like :func:`parse_lines`, without keeping what is returned for them.
+
+    Returns the number of malformed lines that were skipped.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.lines import each_line
+    >>> lengths = []
+    >>> each_line("pairs.tsv", lambda line: lengths.append(len(line)))
+    0
+    >>> lengths[0]
+    11
+    """
     invalid = 0
-    content = read_file(Path(path)).removeprefix(b"\xef\xbb\xbf")
-    # str.splitlines would also split at form feeds and other characters that editors do not count as line ends.
-    for number, line in enumerate(content.split(b"\n"), 1):
+    for number, line in enumerate(_lines(read_file(Path(path))), 1):
         try:
             text = _decode(line).strip()
             if text:
-                parsed.append(parse(text))
+                process(text)
+        except CorpusError:
+            raise
         except ValueError as error:
             if not skip_invalid:
                 raise CorpusError(
@@ -42,7 +60,7 @@ def parse_lines(path: str | Path, parse: Callable[[str], T], skip_invalid: bool 
                     "--skip-invalid (skip_invalid=True)"
                 ) from error
             invalid += 1
-    return parsed, invalid
+    return invalid
 
 
 def fields(line: str) -> list[str]:
@@ -81,6 +99,16 @@ def as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     from posvec.datasets.library import named_path
 
     return [named_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+
+
+def _lines(content: bytearray) -> Iterator[bytearray]:
+    """The lines of a file, one at a time: a list of millions of short lines is many times as large as their text."""
+    # str.splitlines would also split at form feeds and other characters that editors do not count as line ends.
+    begin = 3 if content.startswith(b"\xef\xbb\xbf") else 0
+    while (end := content.find(b"\n", begin)) >= 0:
+        yield content[begin:end]
+        begin = end + 1
+    yield content[begin:]
 
 
 def _decode(line: bytes | bytearray) -> str:

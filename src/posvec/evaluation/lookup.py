@@ -8,6 +8,7 @@ import numpy as np
 
 from posvec.errors import ConfigError
 from posvec.system.arrays import FloatArray, IndexArray, unit_rows
+from posvec.system.mapping import check_mapped
 from posvec.vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Lookup:
 
     def unit_vectors(self, rows: IndexArray) -> FloatArray:
         """The vectors of rows, scaled to length 1; vectors of zeros stay zeros."""
+        check_mapped(self._vectors.table)
         vectors = np.empty((len(rows), self._vectors.table.shape[1]), np.float32)
         composed = rows >= len(self._words)
         vectors[~composed] = self._vectors.table[rows[~composed]]

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from posvec.errors import CorpusError
-from posvec.evaluation.lines import as_paths, fields, parse_lines
+from posvec.evaluation.crossing import Crossed, largest_sample
+from posvec.evaluation.lines import as_paths, each_line, fields, parse_lines
 from posvec.system.console import plural
 from posvec.system.files import find_files
 
 RelationKind = Literal["semantic", "syntactic"]
+
+QUESTION_LIMIT = 1_000_000
+"""The largest number of questions made from pairs, unless there are more pairs. BATS has 98,000."""
+
+SECTION_LIMIT = 10_000
+"""The largest number of sections of a file, because a table has a row for each."""
 
 
 class Question(NamedTuple):
@@ -43,19 +50,22 @@ class QuestionSection:
     kind
         Whether the relation is semantic or syntactic; None if the test set does not say.
     questions
-        The questions in the order of the file.
+        The questions in the order of the file. Those made from pairs are made when they are read.
+    left_out
+        The number of questions that were left out at random, see :func:`read_questions`.
 
     Examples
     --------
     >>> from posvec.evaluation.questions import read_questions
     >>> (section,), _ = read_questions("questions.txt")
-    >>> section.name, section.kind, len(section.questions)
-    ('animals', None, 2)
+    >>> section.name, section.kind, len(section.questions), section.left_out
+    ('animals', None, 2, 0)
     """
 
     name: str
     kind: RelationKind | None
-    questions: list[Question]
+    questions: Sequence[Question]
+    left_out: int = 0
 
 
 class Pair(NamedTuple):
@@ -82,6 +92,10 @@ def read_questions(
     of two fields are the pairs of one relation, as in BATS: each ordered pair of lines becomes a question. Several
     accepted answers are separated by slashes, ``answer1/answer2``. Fields are separated by tabs or spaces.
 
+    n pairs give n(n - 1) questions. If all pairs give more than ``QUESTION_LIMIT`` questions, and more questions than
+    there are pairs, the largest sections are reduced to the same number of questions, which are drawn at random:
+    always the same ones for the same files.
+
     Parameters
     ----------
     paths
@@ -107,6 +121,7 @@ def read_questions(
         found, skipped = _read_file(file, skip_invalid)
         sections += found
         invalid += skipped
+    sections = _limited(sections)
     if not any(section.questions for section in sections):
         raise CorpusError(
             f"there is no question in {', '.join(map(str, as_paths(paths)))}; write one question per line, for "
@@ -175,8 +190,14 @@ def is_pair_file(path: str | Path) -> bool:
     >>> is_pair_file("pairs.tsv"), is_pair_file("questions.txt")
     (True, False)
     """
-    parsed, invalid = parse_lines(path, _pair, skip_invalid=True)
-    return len(parsed) > invalid
+    pairs = 0
+
+    def count(line: str) -> None:
+        nonlocal pairs
+        _pair(line)
+        pairs += 1
+
+    return each_line(path, count, skip_invalid=True) < pairs
 
 
 def _question_files(paths: list[Path]) -> list[Path]:
@@ -193,11 +214,16 @@ def _question_files(paths: list[Path]) -> list[Path]:
 
 def _read_file(path: Path, skip_invalid: bool) -> tuple[list[QuestionSection], int]:
     width = 0
+    named: list[tuple[str, list[Question], list[_WordAndAnswers]]] = []
+    shared = _Shared()
 
-    def parse(line: str) -> str | list[str]:
+    def parse(line: str) -> None:
         nonlocal width
         if line.startswith(":"):
-            return line[1:].strip()
+            if len(named) == SECTION_LIMIT:
+                raise CorpusError(f"{path} has more than {SECTION_LIMIT:,} sections; leave some out")
+            named.append((line[1:].strip(), [], []))
+            return
         parts = fields(line)
         # The first question of a file decides whether its lines have two or four fields.
         if len(parts) not in ((width,) if width else (2, 4)):
@@ -206,24 +232,62 @@ def _read_file(path: Path, skip_invalid: bool) -> tuple[list[QuestionSection], i
         if not all(parts) or not _answers(parts[-1]):
             raise ValueError("one of its fields is empty")
         width = len(parts)
-        return parts
-
-    parsed, invalid = parse_lines(path, parse, skip_invalid)
-    named: list[tuple[str, list[list[str]]]] = []
-    for item in parsed:
-        if isinstance(item, str):
-            named.append((item, []))
+        if not named:
+            named.append((path.stem, [], []))
+        words = [shared.word(word) for word in parts[:-1]]
+        answers = shared.answers(_answers(parts[-1]))
+        _, questions, pairs = named[-1]
+        if width == 4:
+            questions.append(Question(words[0], words[1], words[2], answers))
         else:
-            if not named:
-                named.append((path.stem, []))
-            named[-1][1].append(item)
-    google = any(name.startswith("gram") for name, _ in named)
+            pairs.append(_WordAndAnswers(words[0], answers))
+
+    invalid = each_line(path, parse, skip_invalid)
+    google = any(name.startswith("gram") for name, *_ in named)
     return [
-        QuestionSection(
-            name, _relation_kind(name, width, google), _from_pairs(lines) if width == 2 else list(map(_question, lines))
-        )
-        for name, lines in named
+        QuestionSection(name, _relation_kind(name, width, google), Crossed(_cross, pairs) if width == 2 else questions)
+        for name, questions, pairs in named
     ], invalid
+
+
+class _WordAndAnswers(NamedTuple):
+    """A line of two fields."""
+
+    word: str
+    answers: tuple[str, ...]
+
+
+class _Shared:
+    """Keeps equal words, and equal answers, only once: questions repeat them."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, str] = {}
+        self._answers: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def word(self, word: str) -> str:
+        return self._words.setdefault(word, word)
+
+    def answers(self, answers: tuple[str, ...]) -> tuple[str, ...]:
+        found = self._answers.get(answers)
+        return found or self._answers.setdefault(made := tuple(map(self.word, answers)), made)
+
+
+def _cross(one: _WordAndAnswers, other: _WordAndAnswers) -> Question:
+    return Question(one.word, one.answers[0], other.word, other.answers)
+
+
+def _limited(sections: list[QuestionSection]) -> list[QuestionSection]:
+    """Sections with at most as many questions made from pairs as are allowed."""
+    crossed = [section.questions for section in sections if isinstance(section.questions, Crossed)]
+    size = largest_sample(
+        [made.pairs for made in crossed], max(QUESTION_LIMIT, sum(made.item_count for made in crossed))
+    )
+    return [
+        replace(section, questions=made.limited(size), left_out=made.pairs - size)
+        if isinstance(made := section.questions, Crossed) and made.pairs > size
+        else section
+        for section in sections
+    ]
 
 
 def _relation_kind(name: str, width: int, google: bool) -> RelationKind | None:
@@ -235,21 +299,6 @@ def _relation_kind(name: str, width: int, google: bool) -> RelationKind | None:
     if not google:
         return None
     return "syntactic" if name.startswith("gram") else "semantic"
-
-
-def _question(parts: list[str]) -> Question:
-    a, b, c, answers = parts
-    return Question(a, b, c, _answers(answers))
-
-
-def _from_pairs(lines: list[list[str]]) -> list[Question]:
-    pairs = [(word, _answers(answers)) for word, answers in lines]
-    return [
-        Question(a, b[0], c, answers)
-        for i, (a, b) in enumerate(pairs)
-        for j, (c, answers) in enumerate(pairs)
-        if i != j
-    ]
 
 
 def _answers(field: str) -> tuple[str, ...]:

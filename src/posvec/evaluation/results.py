@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import html
 import io
-import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from typing import Any
 
 from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
+from posvec.system.printable import printable, spreadsheet_cell
+from posvec.system.utf8 import encode_json, encode_text
 
 
 @dataclass(frozen=True)
@@ -74,19 +75,25 @@ class Result:
 
     def to_json(self) -> str:
         """Convert to JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+        return encode_json(self.to_dict(), indent=2).decode()
 
     def main_table(self) -> Table:
         """Return the table that is written as CSV, since a CSV file contains only one."""
         return self.tables()[0]
 
     def to_csv(self) -> str:
-        """Convert the main table to CSV with unrounded numbers."""
+        """Convert the main table to CSV with unrounded numbers.
+
+        Spreadsheets take text that begins with ``=``, ``@``, ``+``, ``-``, a tab or a carriage return for a formula.
+        Such a cell gets an apostrophe before it, unless it is a number or a single character.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         main = self.main_table()
-        writer.writerow(main.columns)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in main.rows)
+        for row in (main.columns, *main.rows):
+            writer.writerow(
+                spreadsheet_cell(cell) if isinstance(cell, str) else "" if cell is None else cell for cell in row
+            )
         return text.getvalue()
 
     def write(self, path: str | Path) -> None:
@@ -105,7 +112,7 @@ class Result:
         path = Path(path)
         check_extension(path)
         with replacing(path) as file:
-            file.write((self.to_json() if path.suffix == ".json" else self.to_csv()).encode())
+            file.write(encode_text(self.to_json() if path.suffix == ".json" else self.to_csv()))
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -171,7 +178,7 @@ def html_table(table: Table) -> str:
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.formatted_rows()
     )
     caption = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>"
+    return printable(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>")
 
 
 def _format_cell(cell: object, number_format: str) -> str:
@@ -181,7 +188,7 @@ def _format_cell(cell: object, number_format: str) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return f"{cell:,}"
-    return f"{cell:{number_format}}" if isinstance(cell, float) else str(cell)
+    return f"{cell:{number_format}}" if isinstance(cell, float) else printable(str(cell))
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from posvec.errors import ConfigError, PosvecError, UnknownWordError
 from posvec.explorer import evaluations
 from posvec.explorer.api import router
 from posvec.explorer.loaded_models import LoadedModel
-from posvec.explorer.security import SecurityMiddleware, is_loopback
+from posvec.explorer.security import MAX_HEAD_BYTES, SecurityMiddleware, is_loopback
 from posvec.system.threads import thread_count
+from posvec.system.utf8 import printable_text
 
 if TYPE_CHECKING:
     import uvicorn
@@ -166,7 +167,8 @@ def server_settings(models: Mapping[str, LoadedModel], host: str = "127.0.0.1") 
 
     return uvicorn.Config(
         make_application(models, host),
-        http=TimeoutProtocol,  # based on h11, which limits headers to 16 kB, whatever other parsers are installed
+        http=TimeoutProtocol,  # based on h11, whatever other parsers are installed
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,  # counted without heads that arrive whole: SecurityMiddleware
         ws="none",
         log_level="warning",
         access_log=False,
@@ -220,11 +222,11 @@ async def _limit_threads(application: FastAPI) -> AsyncGenerator[None, None]:
 
 def _answer_posvec_error(request: Request, error: Any) -> JSONResponse:
     # Status 200 for unknown words: they are no errors of the page, which asks again after every keystroke.
-    return JSONResponse({"error": str(error)}, 200 if isinstance(error, UnknownWordError) else 400)
+    return JSONResponse({"error": printable_text(str(error))}, 200 if isinstance(error, UnknownWordError) else 400)
 
 
 def _answer_http_error(request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+    return JSONResponse({"error": printable_text(str(error.detail))}, error.status_code, error.headers)
 
 
 def _answer_validation_error(request: Request, error: Any) -> JSONResponse:

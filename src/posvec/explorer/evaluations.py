@@ -21,7 +21,7 @@ from posvec.corpus.sources import ProgressCallback
 from posvec.errors import PosvecError
 from posvec.evaluation import analogy, similarity
 from posvec.evaluation.questions import is_pair_file
-from posvec.explorer.security import MAX_BODY_BYTES, body_too_large_message
+from posvec.explorer.security import MAX_BODY_BYTES, MAX_UPLOADED_BYTES, body_too_large_message
 from posvec.model import Model
 from posvec.system.decompression import is_compressed
 
@@ -29,6 +29,9 @@ running_lock = threading.Lock()
 """Held by the evaluation that is being computed."""
 
 _latest: EvaluationResponse | None = None
+
+_uploaded_bytes = 0
+"""The size of the bodies that are being received, all of them in the event loop's thread."""
 
 
 class _Cancelled(Exception):
@@ -51,16 +54,23 @@ async def read_body(request: Request) -> bytes:
     Raises
     ------
     HTTPException
-        With status 413 if the body is too large, 400 if the client disconnects before its end.
+        With status 413 if the body is too large, 400 if the client disconnects before its end, and 429 if too many
+        bytes of other bodies are being received.
     """
+    global _uploaded_bytes
     content = bytearray()
     try:
         async for part in request.stream():
-            content += part
-            if len(content) > MAX_BODY_BYTES:
+            if len(content) + len(part) > MAX_BODY_BYTES:
                 raise HTTPException(413, body_too_large_message(MAX_BODY_BYTES))
+            if _uploaded_bytes + len(part) > MAX_UPLOADED_BYTES:
+                raise HTTPException(429, "too many other files are being sent; wait until they have arrived")
+            content += part
+            _uploaded_bytes += len(part)
     except ClientDisconnect:
         raise HTTPException(400, "the file was not received completely; send it again") from None
+    finally:
+        _uploaded_bytes -= len(content)
     return bytes(content)
 
 

@@ -16,6 +16,7 @@ from posvec.evaluation import clusters, examples
 from posvec.evaluation.clusters import Clusters
 from posvec.evaluation.examples import Examples
 from posvec.model import Model
+from posvec.system.utf8 import printable_text
 
 
 class LoadedModel:
@@ -38,7 +39,7 @@ class LoadedModel:
     """
 
     def __init__(self, name: str, model: Model) -> None:
-        self.name = name
+        self.name = printable_text(name)  # what clients send to select the model
         self.model = model
         self._clusters_lock, self._examples_lock = threading.Lock(), threading.Lock()
 
@@ -100,7 +101,8 @@ def load_models(paths: Mapping[str, Path]) -> dict[str, LoadedModel]:
     >>> list(load_models({"animals": Path("model")}))
     ['animals']
     """
-    return {name: LoadedModel(name, Model.load(path)) for name, path in paths.items()}
+    opened = [LoadedModel(name, Model.load(path)) for name, path in paths.items()]
+    return {loaded.name: loaded for loaded in opened}
 
 
 @contextmanager

@@ -4,6 +4,8 @@
   this server.
 - Origin and Sec-Fetch-Site: browsers send the site that a request comes from. Requests of other sites are refused,
   except for links to the pages of the explorer.
+- Size: the address and the headers have a maximum size. The server's own limit is that of a head which arrives in
+  parts.
 - Content-Length: bodies have a maximum size. (``evaluations.py`` counts the bytes of bodies sent without a length.)
 
 ``timeouts.py`` closes the connections of clients that are too slow.
@@ -19,6 +21,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_HEAD_BYTES = 64 * 1024
+"""The largest size of a request's address and headers. A sentence of 2,000 characters takes up to 24,000 bytes."""
+MAX_UPLOADED_BYTES = 2 * MAX_BODY_BYTES
+"""The largest size of all bodies that are being received at the same time."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -61,6 +67,10 @@ class SecurityMiddleware:
         if scope["type"] != "http":  # the explorer has no websockets
             return await send({"type": "websocket.close", "code": 1008})
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope.get("query_string", b""))
+        if size > MAX_HEAD_BYTES:
+            sentence = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes; ask for less"
+            return await _send_error(_with_security_headers(send), 431, sentence)
         hosts = [name for name, _ in scope["headers"] if name.lower() == b"host"]
         if refusal := self.check_request(headers if len(hosts) == 1 else {**headers, "host": ""}, scope["path"]):
             return await _send_error(_with_security_headers(send), *refusal)

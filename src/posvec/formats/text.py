@@ -76,6 +76,7 @@ def is_vector(line: bytes) -> bool:
 
 
 _WHITE_SPACE = " \t\r\n"
+_SEPARATORS = re.compile(rb"[ \t\r\n]+")  # not U+000B and U+000C, which words may contain
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t\r]*")
 
@@ -114,7 +115,7 @@ def _load(path: Path, header: bool) -> WordVectors:
 
 def _count_numbers(line: bytes) -> int:
     """How many fields at the end of a line are numbers; the first field is always a word."""
-    fields = line.split()[1:]
+    fields = _SEPARATORS.split(line.strip(_WHITE_SPACE.encode()))[1:]
     count = 0
     while count < len(fields) and _NUMBER.fullmatch(fields[-1 - count]):
         count += 1

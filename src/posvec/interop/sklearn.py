@@ -21,8 +21,8 @@ try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
-    require_extra("sklearn", "sklearn")  # raises an error that names the extra to install
-    raise
+    # Without scikit-learn the class can still be imported, listed and documented; its constructor raises.
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator = (type("object", (), {}) for _ in range(3))
 
 
 class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,6 +63,7 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         method: str = "mean",
         **settings: Any,
     ) -> None:
+        require_extra("sklearn.base", "sklearn")
         self.model = model
         self.preset = preset
         self.pretrained = pretrained

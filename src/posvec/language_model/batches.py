@@ -48,6 +48,10 @@ class BatchedText:
             features = torch.from_numpy(padded.reshape(batch, rows, -1)).transpose(0, 1).contiguous()
         return BatchedText(_as_columns(inputs, batch), _as_columns(targets, batch), features)
 
+    def steps(self, steps: int) -> int:
+        """Return the number of segments of ``steps`` rows."""
+        return -(-len(self.inputs) // steps)
+
     def segments(self, steps: int, device: torch.device, first: int = 0) -> Iterator[Segment]:
         """Yield segments of ``steps`` rows, starting with the segment number ``first``."""
         for row in range(first * steps, len(self.inputs), steps):

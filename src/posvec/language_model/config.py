@@ -45,7 +45,7 @@ class LanguageModelConfig:
         "float32",
         "bfloat16: mixed precision; on a CPU only in the output layer, and slow if the CPU does not support bfloat16",
     )
-    epochs: int = setting(50, "passes over the training text", 1)
+    epochs: int = setting(50, "passes over the training text", 1, 2**31 - 1)
     batch: int = setting(40, "columns of the text that are processed in parallel", 1, 2**20)
     steps: int = setting(35, "tokens in each step of truncated back-propagation through time", 1, 2**20)
     lr: float = setting(20.0, "initial learning rate", 0)
@@ -56,11 +56,11 @@ class LanguageModelConfig:
     seed: int = setting(1, "seed of the random generators", 0, 2**63 - 1)
     lowercase: bool = setting(False, "convert the texts to lower case")
     max_words: int | None = setting(
-        None, "keep this many of the most frequent words and replace the rest by <unk>; none: keep all", 1
+        None, "keep this many of the most frequent words and replace the rest by <unk>; none: keep all", 1, 2**63 - 1
     )
-    train_tokens: int | None = setting(None, "read only this many tokens of the training text; none: all", 1)
+    train_tokens: int | None = setting(None, "read only this many tokens of the training text; none: all", 1, 2**63 - 1)
     held_out_tokens: int | None = setting(
-        None, "read only this many tokens of the validation text and of the test text; none: all", 1
+        None, "read only this many tokens of the validation text and of the test text; none: all", 1, 2**63 - 1
     )
     transformer_features: Literal["hidden", "embeddings"] = setting(
         "hidden", "with --transformer, what is appended to each vector: its hidden states so far, or its embeddings"

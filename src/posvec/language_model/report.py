@@ -11,6 +11,7 @@ from typing import Any
 from posvec.evaluation.results import Result, Table
 from posvec.language_model.config import LanguageModelConfig
 from posvec.language_model.lookup import Coverage
+from posvec.storage.parsing import parse_record
 
 
 def perplexity(loss: float) -> float:
@@ -138,17 +139,9 @@ class LanguageModelReport(Result):
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> LanguageModelReport:
-        """Read what :meth:`to_dict` wrote."""
-        train, valid, test = values["tokens"]
-        return LanguageModelReport(
-            **{
-                **values,
-                "tokens": (train, valid, test),
-                "coverage": Coverage(**values["coverage"]),
-                "config": LanguageModelConfig.from_dict(values["config"]),
-                "epochs": tuple(Epoch(**epoch) for epoch in values["epochs"]),
-            }
-        )
+        """Return the report of values from :meth:`to_dict`; TypeError or ConfigError if they are not valid."""
+        config = LanguageModelConfig.from_dict(values["config"])
+        return parse_record(LanguageModelReport, values, {"config": config})
 
     def replace(self, **values: Any) -> LanguageModelReport:
         """Return the same report with some fields changed."""

@@ -166,7 +166,11 @@ def resume(
         if saved.progress is None:
             raise ModelError(f"training of {path} is complete; train another language model with more epochs")
         report, torch_device = saved.report, _device(device)
-        texts = read_texts(named_path(data or report.data), report.config, report.language)
+        # The checkpoint may come from somebody else: only a name given by the user is looked up among the datasets.
+        source = Path(report.data) if data is None else named_path(data)
+        if data is None and not (source.is_absolute() and source.exists()):
+            raise CorpusError(f"the texts {source} of {path} are gone; restore them, or name their present folder")
+        texts = read_texts(source, report.config, report.language)
         if texts.digest != report.digest:
             raise CorpusError(
                 f"{data or report.data} is not the text that {path} was trained on; restore it, or start a new training"

@@ -208,11 +208,13 @@ def saved_network(saved: SavedLanguageModel, features: WordFeatures | None) -> N
     if table is None or table.ndim != 2:
         raise ModelError("the saved language model contains no vectors; restore it from a copy or train it again")
     words, dim = table.shape
-    network = Network(saved.report.config, words, dim, features.dim if features else 0)
-    try:
-        network.load_state_dict(saved.weights)
-    except RuntimeError as error:
+    size = saved.report.config, words, dim, features.dim if features else 0
+    with torch.device("meta"):  # without memory, because the settings may be those of a much larger network
+        expected = {name: weight.shape for name, weight in Network(*size).state_dict().items()}
+    if expected != {name: weight.shape for name, weight in saved.weights.items()}:
         raise ModelError(
             "the saved weights do not fit the settings in config.json; restore them from a copy or train again"
-        ) from error
+        )
+    network = Network(*size)
+    network.load_state_dict(saved.weights)
     return network

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from posvec.errors import TrainingError
 from posvec.language_model.batches import BatchedText
+from posvec.language_model.checkpoints import LoopState, read_loop_state
 from posvec.language_model.data import EOS, PARTS, Texts, TokenIds
 from posvec.language_model.network import LSTMState, Network
 from posvec.language_model.report import Epoch, LanguageModelReport
@@ -59,17 +60,15 @@ class LanguageModelTraining:
         self._interruption = Interruption()
 
     def restore(self, saved: SavedLanguageModel) -> None:
-        """Restore the state of a checkpoint."""
-        assert saved.progress is not None
+        """Restore the state of a checkpoint; raise ModelError if it is damaged."""
+        trained = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
+        loop = read_loop_state(saved, trained, self.texts["train"].steps(self.config.steps), self.device)
         self.network.load_state_dict(saved.weights)
         self.best = {name: weight.to(self.device) for name, weight in saved.best.items()}
-        for name in _LOOP_STATE:
-            setattr(self, name, saved.progress[name])
+        self.lr, self.steps_done, self.loss_sum = loop.lr, loop.steps_done, loop.loss_sum
+        self.tokens, self.seconds = loop.tokens, loop.seconds
         if "hidden" in saved.states:
             self.state = saved.states["hidden"].to(self.device), saved.states["cell"].to(self.device)
-        torch.set_rng_state(saved.states["cpu"])
-        if "cuda" in saved.states and self.device.type == "cuda":
-            torch.cuda.set_rng_state(saved.states["cuda"], self.device)
 
     def run(self) -> LanguageModelReport:
         """Train the remaining epochs, restore the weights of the best epoch and measure the test loss."""
@@ -123,6 +122,7 @@ class LanguageModelTraining:
         lowest = min((epoch.validation_loss for epoch in self.report.epochs), default=math.inf)
         epoch = Epoch(self.loss_sum / self.tokens, validation, self.lr, self.seconds)
         self._check_loss(max(epoch.loss, validation))
+        self._check_weights()
         self.report = self.report.replace(epochs=(*self.report.epochs, epoch))
         if validation < lowest:
             trained = ((name, weight) for name, weight in self.network.named_parameters() if weight.requires_grad)
@@ -147,14 +147,25 @@ class LanguageModelTraining:
                 f"guessing among {len(self.words):,} words has {guessing:.3g}; {advice}"
             )
 
+    def _check_weights(self) -> None:
+        """Raise if weights have become so large that steps no longer change them, although the loss is bounded."""
+        largest = max(float(weight.detach().abs().max()) for weight in self._trained)
+        if not largest < _MAX_WEIGHT:
+            raise TrainingError(
+                f"training diverged: weights have grown to {largest:.3g}; lower lr (now {self.lr:g}) or clip (now "
+                f"{self.config.clip:g})"
+            )
+
     def _checkpoint(self) -> SavedLanguageModel:
         states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.device)
         if self.state is not None:
             states["hidden"], states["cell"] = self.state
-        progress = {name: getattr(self, name) for name in _LOOP_STATE}
-        return SavedLanguageModel(self.report, self.words, dict(self.network.state_dict()), self.best, states, progress)
+        loop = LoopState(self.lr, self.steps_done, self.loss_sum, self.tokens, self.seconds)
+        return SavedLanguageModel(
+            self.report, self.words, dict(self.network.state_dict()), self.best, states, loop.to_dict()
+        )
 
     def _save_checkpoint(self) -> None:
         with self._interruption.protected():
@@ -185,8 +196,8 @@ class LanguageModelTraining:
 # Training has diverged if its loss is this many times that of uniform guessing, which no useful training reaches.
 _DIVERGED = 10
 
-# The attributes of the loop that a checkpoint contains.
-_LOOP_STATE = ("lr", "steps_done", "loss_sum", "tokens", "seconds")
+# The weights of useful networks are below 100.
+_MAX_WEIGHT = 1e6
 
 
 def batch_text(ids: TokenIds, batch: int, eos: int, features: WordFeatures | None) -> BatchedText:

@@ -14,6 +14,8 @@ from posvec import __version__
 from posvec.evaluation.results import Table, html_table
 from posvec.plots.style import inline_svg
 from posvec.system.atomic import replacing
+from posvec.system.printable import printable
+from posvec.system.utf8 import encode_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +84,7 @@ def render_page(title: str, lead: str, sections: Sequence[PageSection]) -> str:
 def write_page(page: str, path: str | Path) -> None:
     """Write a page; the file is replaced only when it is complete."""
     with replacing(path) as file:
-        file.write(page.encode())
+        file.write(encode_text(printable(page)))
 
 
 def _scrollable(table: Table) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posvec.plots.style import COLOURS, INK, band, colour, legend, line, new_axes, new_figure, styled
+from posvec.plots.style import COLOURS, INK, band, colour, label_text, legend, line, new_axes, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ def context_words(result: ContextWords) -> Figure:
     for axes, (name, words) in zip(panels, shown.items(), strict=True):
         number = list(result.top).index(name)
         axes.barh(range(len(words)), [each.importance[name] for each in words], 0.7, color=colour(number))
-        axes.set_yticks(range(len(words)), [each.word for each in words])
+        axes.set_yticks(range(len(words)), [label_text(each.word) for each in words])
         axes.set_ylim(len(words) - 0.4, -0.6)
         axes.tick_params("y", length=0)
         axes.set_title(name, loc="left")
@@ -192,11 +192,12 @@ def contributions(result: Explanation) -> Figure:
     values = [each.value for each in parts]
     axes.barh(range(len(parts)), values, 0.7, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in values])
     axes.axvline(0, color=INK, linewidth=0.6)
-    axes.set_yticks(range(len(parts)), [f"{each.word} ({_signed(each.position)})" for each in parts])
+    axes.set_yticks(range(len(parts)), [f"{label_text(each.word)} ({_signed(each.position)})" for each in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
     axes.tick_params("y", length=0)
     score = f"{result.score:.2f}".replace("-", "−")
-    axes.set_title(f"{result.masked_word}: score {score}, probability {result.probability:.3f}", loc="left")
+    word = label_text(result.masked_word)
+    axes.set_title(f"{word}: score {score}, probability {result.probability:.3f}", loc="left")
     axes.set_xlabel("contribution to the score")
     return figure
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, ParamSpec
 from posvec.errors import ConfigError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
+from posvec.system.printable import printable
+from posvec.system.utf8 import printable_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +59,9 @@ def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
     @functools.wraps(draw)
     def styled(*args: _P.args, **kwargs: _P.kwargs) -> Figure:
         with _style():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        _escape_texts(figure)
+        return figure
 
     return styled
 
@@ -80,9 +84,22 @@ def legend(figure: Figure, names: Sequence[str]) -> None:
         figure.legend(loc="outside upper center", ncols=2 if max(map(len, names)) <= 20 else 1, handlelength=1.5)
 
 
+def label_text(text: str) -> str:
+    """Return a word or a name as a label: XML forbids control characters, and matplotlib sets $x$ as a formula.
+
+    Examples
+    --------
+    >>> from posvec.plots.style import label_text
+    >>> label_text("a\x1b $x$")
+    'a� \\\\$x\\\\$'
+    """
+    visible = re.sub("[\u2400-\u2421]", "\ufffd", printable(text))  # matplotlib's font has no pictures of controls
+    return visible.replace("\t", " ").replace("$", r"\$")
+
+
 def line(axes: Axes, x: Sequence[float], y: Sequence[float], name: str, number: int) -> None:
     """Plot a line; its number decides the colour and the marks."""
-    axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=name)
+    axes.plot(x, y, color=colour(number), marker=MARKS[number % len(MARKS)], label=label_text(name))
 
 
 def band(axes: Axes, x: Sequence[float], lows: Sequence[float], highs: Sequence[float], number: int) -> None:
@@ -156,6 +173,12 @@ def inline_svg(figure: Figure) -> str:
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", re.sub(r"\s*\n\s*", " ", svg), count=1)
     svg = re.sub(r"'[^;\"]*, sans-serif", "sans-serif", svg)  # instead of the fonts that matplotlib names
     return svg.replace(INK, "currentColor")
+
+
+def _escape_texts(figure: Figure) -> None:
+    """Make the names of models printable: fonts have no glyphs for bytes that are not UTF-8."""
+    for text in figure.findobj(require_extra("matplotlib.text", "plots").Text):
+        text.set_text(printable_text(text.get_text()))
 
 
 def _style(more: Mapping[str, object] | None = None) -> AbstractContextManager[None]:

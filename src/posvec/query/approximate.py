@@ -23,6 +23,7 @@ from posvec.storage.folders import Folder, load_folder
 from posvec.storage.safetensors import read_tensors, write_tensors
 from posvec.system.arrays import FloatArray, unit_rows
 from posvec.system.extras import require_extra
+from posvec.system.utf8 import decode_json
 
 if TYPE_CHECKING:
     from posvec.query.lookup import VectorLookup
@@ -61,9 +62,13 @@ class NeighborIndex:
         vectors: WordVectors, connectivity: int, effort: int, threads: int, progress: ProgressCallback | None
     ) -> NeighborIndex:
         """Build an index of every word; the parameters are those of :meth:`WordVectors.build_index`."""
-        for name, value, lowest in (("connectivity", connectivity, 2), ("effort", effort, 1), ("threads", threads, 0)):
-            if value < lowest:
-                raise PosvecError(f"{name} of an index must be at least {lowest}, not {value}")
+        for name, value, lowest, highest in (
+            ("connectivity", connectivity, 2, 1024),
+            ("effort", effort, 1, 2**20),
+            ("threads", threads, 0, 2**10),
+        ):
+            if not lowest <= value <= highest:
+                raise PosvecError(f"{name} of an index must be {lowest} to {highest:,}, not {value}")
         # Half precision halves the file. Similarities stay exact: candidates are ranked by the full vectors.
         index = require_extra("usearch.index", "ann").Index(
             ndim=vectors.vector_size, metric="ip", dtype="f16", connectivity=connectivity, expansion_add=effort
@@ -170,7 +175,7 @@ class NeighborIndex:
         try:
             if metadata["format"] != _FORMAT:
                 raise ValueError(metadata["format"])
-            digests, effort, content = json.loads(metadata["of"]), int(metadata["effort"]), tensors["index"]
+            digests, effort, content = decode_json(metadata["of"]), int(metadata["effort"]), tensors["index"]
         except (KeyError, ValueError) as error:
             raise ModelError(f"{path} is not an index of neighbours; {remedy}") from error
         if digests != folder.digests:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from posvec.corpus.tokenizers import get_tokenizer
 from posvec.errors import PosvecError, UnknownWordError
+from posvec.system.utf8 import has_utf8
 
 MASK, PAD_WORD = "[MASK]", "[PAD]"
 
@@ -18,6 +19,8 @@ def split_sentence(sentence: str | Sequence[str], tokenizer: str) -> list[str]:
             if not isinstance(word, str):
                 raise PosvecError(f"a sentence is a string or a list of words, and {word!r} is neither")
         return list(sentence)
+    if not has_utf8(sentence):
+        raise PosvecError(f"the sentence {sentence[:80]!r} is not UTF-8; convert it, or remove the bytes that are not")
     words: list[str] = []
     for part in re.split(r"(\[MASK\]|\[PAD\])", sentence):
         if part in (MASK, PAD_WORD):

@@ -22,6 +22,7 @@ from posvec.system.arrays import (
     unit_rows,
     unit_vector,
 )
+from posvec.system.mapping import check_mapped
 
 _EXTREME_ROWS = 4096  # whose cosines are computed at a time
 
@@ -57,6 +58,7 @@ class VectorLookup(ABC):
     @cached_property
     def norms(self) -> FloatArray:
         """The lengths of all word vectors, (V,); 1 for a zero vector, so that its cosine with anything is 0."""
+        check_mapped(self.table)
         norms = row_norms(self.table)
         if not np.isfinite(norms).all():
             raise not_finite_error(self.index_to_key[int(np.flatnonzero(~np.isfinite(norms))[0])])
@@ -145,6 +147,7 @@ class VectorLookup(ABC):
 
     def _cosines(self, queries: FloatArray, block: slice) -> FloatArray:
         """The cosines of a block of the vocabulary with unit vectors, (words, queries)."""
+        check_mapped(self.table)
         norms = self.norms[block, None]
         with np.errstate(over="ignore", invalid="ignore"):
             cosines: FloatArray = self.table[block] @ queries.T

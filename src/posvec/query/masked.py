@@ -35,6 +35,7 @@ from posvec.query.positions import PositionQueries
 from posvec.query.subword_lookup import SubwordLookup
 from posvec.storage.tables import VectorTable
 from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, sigmoid
+from posvec.system.mapping import check_mapped
 from posvec.vocabulary import Vocabulary
 
 ContextWeighting = Literal["trained", "equal"]
@@ -291,6 +292,7 @@ class MaskedWordQueries(PositionQueries, ABC):
 
     def _scores(self, context_vector: FloatArray) -> DoubleArray:
         """The scores of all words; scaling by a power of two is exact and avoids overflow in float32."""
+        check_mapped(self.output_vectors)
         exponent = int(np.frexp(np.abs(context_vector).max())[1])
         with np.errstate(over="ignore", invalid="ignore"):
             products = self.output_vectors @ np.ldexp(context_vector, -exponent)

@@ -8,6 +8,7 @@ from posvec.config import Config
 from posvec.errors import ConfigError, PosvecError
 from posvec.query.parsing import parse_integer
 from posvec.system.arrays import FloatArray
+from posvec.system.mapping import check_mapped
 
 
 class PositionQueries:
@@ -37,6 +38,7 @@ class PositionQueries:
             raise ConfigError(
                 f"there is no position {position}: context words of this model are at -{window} to -1 and 1 to {window}"
             )
+        check_mapped(self.positional_vectors)
         vector: FloatArray = self.positional_vectors[number + window if number < 0 else number + window - 1]
         return vector
 
@@ -58,6 +60,7 @@ class PositionQueries:
 
     def check_finite_positions(self) -> None:
         """Raise PosvecError if a number of the positional vectors is infinite or undefined."""
+        check_mapped(self.positional_vectors)
         finite = np.isfinite(self.positional_vectors).all(1)
         if not finite.all():
             raise PosvecError(

@@ -27,6 +27,7 @@ from posvec.query.lookup import not_finite_error
 from posvec.query.masked import ContextWeighting, check_weighting
 from posvec.query.parsing import parse_number
 from posvec.system.arrays import DoubleArray, FloatArray
+from posvec.system.mapping import check_mapped
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -147,6 +148,7 @@ def _positional(model: Model, words: list[str], weighting: ContextWeighting) -> 
     inverse = np.pad(inverse, ((window, window), (0, 0)))
     positions = np.array([*range(-window, 0), *range(1, window + 1)])
     gap_of_word = window - positions + (positions > 0)  # in the padded array, for the first word
+    check_mapped(model.positional_vectors)
     positional_vectors = model.positional_vectors[positions + shape.window - (positions > 0)]
     together = max(1, _NUMBERS // max(2 * window * len(heads), shape.dim))
     for begin in range(0, len(words), together):

@@ -17,6 +17,7 @@ from posvec.query.lookup import VectorLookup, not_finite_error
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
 from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, unit_rows, unit_vector
+from posvec.system.mapping import check_mapped
 from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
@@ -153,6 +154,7 @@ class SubwordLookup(VectorLookup):
         if self._has_table or len(words) > len(self) // 8:
             # One gather from the table, because it exists or because computing it all is hardly more work.
             ids = np.array([self._vocabulary_id(word) for word in words], np.intp)
+            check_mapped(self.table)
             vectors = self.table[ids]
             for row in np.flatnonzero(ids < 0):
                 vectors[row] = self.get_vector(words[row])
@@ -230,6 +232,7 @@ class SubwordLookup(VectorLookup):
         >>> [each.text for each in vectors.subword_contributions("cat")]
         ['cat', '<ca', '<cat', '<cat>', 'cat', 'cat>', 'at>']
         """
+        check_mapped(self.input_vectors)
         vector = self._row_mean(word)[self.word_dim :].astype(np.float64)
         rows = self.rows.rows_of_ngrams(word).tolist()
         texts = subwords(word, self.rows.config)
@@ -280,6 +283,7 @@ class SubwordLookup(VectorLookup):
     def _vocabulary_vector(self, word: int) -> FloatArray:
         """The vector of a word of the vocabulary, bit for bit the same whether ``table`` exists or not."""
         if self._has_table:
+            check_mapped(self.table)
             vector: FloatArray = self.table[word]
             return vector
         return self._joined(self.vocabulary.words[word])
@@ -306,6 +310,7 @@ class SubwordLookup(VectorLookup):
         means = np.zeros((1, self.vector_size), np.float32)
         _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, means[:, self.word_dim :])
         if known is not None and self.word_dim:
+            check_mapped(self.word_head)
             means[0, : self.word_dim] = self.word_head[known]
         mean: FloatArray = means[0]
         return mean
@@ -313,6 +318,7 @@ class SubwordLookup(VectorLookup):
 
 def _mean_rows(table: VectorTable, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: FloatArray) -> None:
     """Fill ``means``: row i with the mean of ``table[rows[row_begin[i] : row_begin[i + 1]]]``."""
+    check_mapped(table)
     if not isinstance(table, np.ndarray):
         # Decode only the rows that are needed, each once.
         used, indices = np.unique(rows[int(row_begin[0]) : int(row_begin[-1])], return_inverse=True)

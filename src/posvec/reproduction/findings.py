@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
 from posvec.system.extras import require_extra
+from posvec.system.utf8 import decode_json, encode_json
 
 CONFIDENCE = 0.95
 
@@ -74,7 +74,7 @@ class Findings:
             "experiment": experiment, "seed": seed, "commit": commit, "cpu_seconds": times, "variants": variants
         }  # fmt: skip
         with replacing(self.folder / f"{experiment}-{seed}.json") as file:
-            file.write(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n")
+            file.write(encode_json(content, indent=1) + b"\n")
 
     def count(self, experiment: str) -> int:
         """Count the variants that were measured, over all seeds."""
@@ -108,7 +108,7 @@ class Findings:
 
     def _read(self, file: Path) -> None:
         try:
-            content = json.loads(file.read_text("utf-8"))
+            content = decode_json(file.read_text("utf-8"))
             self._values.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["variants"])
             self._cpu_seconds.setdefault(content["experiment"], {})[int(content["seed"])] = dict(content["cpu_seconds"])
             self.commits.add(str(content["commit"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from posvec.reproduction.report import FIGURES, HTML, MARKDOWN
 from posvec.reproduction.scales import Scale
 from posvec.storage.locks import locked_folder
 from posvec.system.atomic import TEMPORARY, cannot_write, file_digest, replacing
+from posvec.system.utf8 import decode_json, encode_json
 from posvec.vocabulary import Vocabulary
 
 IDENTITY, DATA, WORK = "run.json", "data", "work"
@@ -67,7 +67,7 @@ def open_folder(folder: Path, identity: dict[str, Any], overwrite: bool) -> None
     existing: dict[str, Any] = {}
     if path.exists() and not overwrite:
         try:
-            existing = json.loads(path.read_text("utf-8"))
+            existing = decode_json(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise ModelError(f"{path} cannot be read ({error}); restore it, or start again with --overwrite") from error
         for name, value in identity.items():
@@ -80,7 +80,7 @@ def open_folder(folder: Path, identity: dict[str, Any], overwrite: bool) -> None
         _remove_contents(folder)
     merged = {name: existing.get(name) if value is None else value for name, value in identity.items()}
     with replacing(path) as file:
-        file.write(json.dumps(merged, ensure_ascii=False, indent=1).encode() + b"\n")
+        file.write(encode_json(merged, indent=1) + b"\n")
 
 
 def _remove_contents(folder: Path) -> None:

@@ -14,6 +14,7 @@ from posvec.reproduction.experiments import Experiment
 from posvec.reproduction.findings import Findings
 from posvec.system.atomic import replacing
 from posvec.system.console import plural
+from posvec.system.utf8 import encode_text
 
 MARKDOWN, HTML, FIGURES = "report.md", "report.html", "figures"
 
@@ -62,7 +63,7 @@ class ReportWriter:
         lines += [line for section in general for line in _markdown(section, self.folder)]
         lines += [line for _, _, markdown in rendered for line in markdown]
         with replacing(self.folder / MARKDOWN) as file:
-            file.write("\n".join(lines).encode())
+            file.write(encode_text("\n".join(lines)))
 
     def _render(self, experiment: Experiment, status: ExperimentStatus) -> None:
         before = self._rendered.get(experiment.name)

@@ -16,6 +16,7 @@ from posvec.model import Model
 from posvec.reproduction.inputs import Inputs
 from posvec.reproduction.scales import CorpusPart, Scale
 from posvec.system.atomic import replacing
+from posvec.system.utf8 import encode_json
 from posvec.training.pipeline import Display, prepare, resume, train_prepared
 from posvec.training.sources import open_source
 
@@ -153,4 +154,4 @@ class _Clock:
 def _write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.write(json.dumps(value).encode())
+        file.write(encode_json(value))

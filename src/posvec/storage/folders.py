@@ -10,7 +10,6 @@ This module knows nothing about models: it stores dictionaries and files.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -34,6 +33,7 @@ from posvec.storage.manifest import (
 from posvec.storage.remote_folders import download_folder, upload_folder
 from posvec.system.atomic import DigestingWriter, cannot_write, remove_abandoned, replacing
 from posvec.system.remote import RemotePath, is_remote
+from posvec.system.utf8 import encode_json
 
 FORMAT_VERSION = 3
 """The highest version that can be read. Compressed models have 2, all others 1, which posvec 0.1.0 can read too."""
@@ -97,7 +97,7 @@ def save_folder(
     if reserved := RESERVED_KEYS & config.keys():
         raise ModelError(f"{', '.join(sorted(reserved))} in config.json belong to the storage; name them differently")
     manifest: dict[str, Any] = {"format": "posvec", "format_version": format_version, **config, "files": {}}
-    json.dumps(manifest)  # a value that JSON cannot store must fail before anything is written
+    encode_json(manifest)  # a value that JSON cannot store must fail before anything is written
     targets = {name: path / tagged_name(name) for name in files}
     check_output(path, overwrite)
     with locked_folder(path):
@@ -113,7 +113,7 @@ def save_folder(
                     "blake2b": stream.digest,
                 }
             with replacing(path / MANIFEST) as stream:
-                stream.write(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
+                stream.write(encode_json(manifest, indent=2) + b"\n")
         finally:
             _remove_unlisted(path, names)
 

@@ -15,6 +15,7 @@ from posvec.errors import ConfigError, ModelError
 from posvec.system.atomic import replacing
 from posvec.system.console import plural
 from posvec.system.extras import require_extra
+from posvec.system.utf8 import encode_text
 
 if TYPE_CHECKING:
     from posvec.model import Model
@@ -62,7 +63,7 @@ def save_pretrained(
     card = model_card(model, name or Path(folder).absolute().name, license, language)
     model.save(folder, overwrite)
     with replacing(Path(folder) / "README.md") as stream:
-        stream.write(card.encode())
+        stream.write(encode_text(card))
 
 
 def fetch_pretrained(name: str, *, revision: str | None = None, token: str | None = None) -> Path:

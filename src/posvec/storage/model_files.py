@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from posvec.model import Model
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -169,9 +172,13 @@ def _read_config(
     try:
         settings = folder.config["settings"]
         config = Config.from_dict({**settings, "training": {**_IMPLIED_SETTINGS, **settings.get("training", {})}})
-        report = TrainingReport.from_dict(folder.config["report"], config) if folder.config["report"] else None
-        state = TrainingState.from_dict(folder.config["state"]) if folder.config["state"] else None
+        report = _optional(folder.config["report"], lambda values: TrainingReport.from_dict(values, config))
+        state = _optional(folder.config["state"], TrainingState.from_dict)
         compressed = folder.config.get("compression")  # optional in models of format 1
         return config, report, state, Compression(**compressed) if compressed else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{manifest} is damaged ({error}); restore it from a copy") from error
+
+
+def _optional(values: Any, parse: Callable[[Any], Record]) -> Record | None:
+    return None if values is None else parse(values)

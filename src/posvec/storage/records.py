@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any
 
 from posvec.config import Config
-
-T = TypeVar("T")
+from posvec.storage.parsing import parse_record
 
 
 @dataclass(frozen=True)
@@ -113,6 +111,8 @@ class TrainingReport:
     """The seconds that were spent before training."""
     stopped_early: bool = False
     cluster: ClusterReport | None = None
+    float32_after: int | None = None
+    """The words after which training went on in float32, because 16 bits could no longer hold the features."""
 
     @property
     def words_per_second(self) -> float:
@@ -132,12 +132,10 @@ class TrainingReport:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], config: Config) -> TrainingReport:
-        """Return the report of values from :meth:`to_dict`; TypeError or KeyError if they are not valid."""
-        epochs = tuple(_from_saved(EpochReport, epoch) for epoch in values["epochs"])
-        before = _from_saved(Preparation, values["before"])
-        cluster = _from_saved(ClusterReport, values["cluster"]) if values.get("cluster") else None
-        made = {"config": config, "epochs": epochs, "before": before, "cluster": cluster}
-        return _from_saved(TrainingReport, {**values, **made})
+        """Return the report of values from :meth:`to_dict`; TypeError if they are not valid."""
+        cluster = values.get("cluster") if isinstance(values, Mapping) else None
+        made = {"config": config, "cluster": parse_record(ClusterReport, cluster) if cluster else None}
+        return parse_record(TrainingReport, values, made)
 
 
 @dataclass(frozen=True)
@@ -157,31 +155,17 @@ class TrainingState:
     epoch_masked_words: int
     epoch_loss: float
     epoch_seconds: float
-    epochs: list[dict[str, Any]]
+    epochs: tuple[EpochReport, ...]
     before: Preparation = Preparation()
     content: str = ""
     """The digest of the ids, which is the same for the same text in other files; posvec 0.1.0 saved none."""
+    float32_after: int | None = None
+    """As in :class:`TrainingReport`."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> TrainingState:
-        return _from_saved(TrainingState, {**values, "before": _from_saved(Preparation, values["before"])})
-
-
-def _from_saved(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Create a record from saved values; TypeError if a value has another type, because a file can hold anything."""
-    for name, hint in get_type_hints(kind).items():
-        if name in values and not _fits(values[name], hint):
-            raise TypeError(f"{name} is {values[name]!r:.80}")
-    return kind(**values)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind is UnionType:
-        return any(_fits(value, each) for each in inner)
-    if kind in (list, tuple):  # both are lists in JSON
-        return isinstance(value, list | tuple) and all(_fits(each, inner[0]) for each in value)
-    return isinstance(value, (int, float) if hint is float else kind or hint)
+        """Return the state of values from :meth:`to_dict`; TypeError if they are not valid."""
+        return parse_record(TrainingState, values)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
+from posvec.system.mapping import MappedFile
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -100,7 +101,8 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]
             size = os.fstat(file.fileno()).st_size
             if size < 8:
                 raise _damaged(path, f"it has {size} bytes")
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            content = MappedFile(file.fileno(), 0, access=mmap.ACCESS_READ)
+            content.path = path
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}; check the path and its permissions") from error
     header, data = _read_header(path, content)

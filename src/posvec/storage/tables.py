@@ -7,7 +7,7 @@ and decodes only the selected rows. Its codes may be views of a memory-mapped fi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,6 +49,11 @@ class QuantizedTable(ABC):
         """The size of the codes."""
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
+    @property
+    def mapped_parts(self) -> Iterable[Any]:
+        """What :func:`posvec.system.mapping.check_mapped` looks at."""
+        return self.tensors.values()
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -83,6 +88,10 @@ class StackedTable(QuantizedTable):
     @property
     def nbytes(self) -> int:
         return self.words.nbytes + self.ngrams.nbytes
+
+    @property
+    def mapped_parts(self) -> Iterable[Any]:
+        return self.words, self.ngrams
 
     def decode(self, ids: IndexArray) -> FloatArray:
         rows = np.empty((len(ids), self.shape[1]), np.float32)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from posvec.errors import ModelError
+from posvec.system.signals import deferred_signals
 
 TEMPORARY = re.compile(r"\.posvec-[0-9a-f]{12}\.tmp")
 """The names of files and folders while they are written; a crash can leave them."""
@@ -55,10 +56,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
     'hello'
     """
     path = Path(path)
-    temporary: Path | None = None
+    temporary = _temporary_name(path.parent)
     try:
         remove_abandoned(path.parent)
-        temporary, stream = _new_file(path.parent)
+        stream = _new_file(temporary)
         try:
             yield stream
             stream.flush()
@@ -70,9 +71,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[DigestingWriter]:
                 stream.close()
         _sync_folder(path.parent)
     except BaseException as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with deferred_signals(), contextlib.suppress(OSError):  # also if a signal has interrupted its creation
+            temporary.unlink()
         if isinstance(error, OSError):
             raise cannot_write(path, error) from error
         raise
@@ -128,12 +128,15 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     """Create a folder in ``parent``, which is removed at the end unless it was renamed."""
     parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(parent)
-    path, lock = _new_folder(parent)
+    path, lock = _temporary_name(parent), None
     try:
+        lock = _new_folder(path)
         yield path
     finally:
-        os.close(lock)
-        shutil.rmtree(path, ignore_errors=True)
+        with deferred_signals():
+            if lock is not None:
+                os.close(lock)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def move_folder(new: Path, path: Path) -> None:
@@ -217,24 +220,23 @@ class _DigestingFile(io.FileIO):
         return written
 
 
-def _new_file(folder: Path) -> tuple[Path, DigestingWriter]:
+def _new_file(path: Path) -> DigestingWriter:
+    """Create and lock a file, again if another process removes it as abandoned before it is locked."""
     while True:
-        path = _temporary_name(folder)
         stream = DigestingWriter(path)
         if _is_ours(path, stream.fileno()):
-            return path, stream
+            return stream
         stream.close()
 
 
-def _new_folder(parent: Path) -> tuple[Path, int]:
-    """Return the folder and the descriptor that holds its lock."""
+def _new_folder(path: Path) -> int:
+    """Create a folder, again if another process removes it as abandoned; return the descriptor that holds its lock."""
     while True:
-        path = _temporary_name(parent)
         path.mkdir()
         with contextlib.suppress(FileNotFoundError):  # removed as abandoned, see _is_ours
             lock = os.open(path, os.O_RDONLY)
             if _is_ours(path, lock):
-                return path, lock
+                return lock
             os.close(lock)
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from posvec.system.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,18 +18,52 @@ if TYPE_CHECKING:
 def make_console(stderr: bool = False) -> Console:
     """Create a console that prints words and paths unchanged, also if they have [brackets] or :colons:.
 
-    Text for standard error, which shows progress, is dropped if its reader or the terminal is gone, because that is no
-    reason to end hours of work.
+    Control characters are shown as symbols. Text for standard error, which shows progress, is dropped if its reader or
+    the terminal is gone, because that is no reason to end hours of work.
     """
-    from rich.console import Console
-
     file: Any = _TolerantStderr() if stderr else None
-    return Console(stderr=stderr, file=file, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    return _printable_console()(stderr=stderr, file=file, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def print_any_text() -> None:
+    """Print an escape for each character that the encoding of the terminal does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:
-    """Print a line on standard error if that is possible."""
-    _TolerantStderr().write(f"{text}\n")
+    """Print a line on standard error if that is possible, with control characters shown as symbols."""
+    _TolerantStderr().write(f"{printable(text)}\n")
+
+
+def echo(text: object) -> None:
+    """Print lines of a result on standard output: unchanged into a file or pipe, printable in a terminal."""
+    import click
+
+    # Without color=True, click removes what looks like a colour from text that is not for a terminal.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    click.echo(printable(str(text)) if is_terminal else str(text), color=True)
+
+
+@functools.cache
+def _printable_console() -> type[Console]:
+    """A console that replaces control characters in all text that it is asked to print."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+    from rich.text import Text
+
+    class PrintableConsole(Console):
+        def render_str(self, text: str, *arguments: Any, **options: Any) -> Text:
+            # Before widths of columns are computed.
+            return super().render_str(printable(text), *arguments, **options)
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                is_text = segment.control is None
+                yield Segment(printable(segment.text), segment.style) if is_text else segment
+
+    return PrintableConsole
 
 
 class _TolerantStderr:

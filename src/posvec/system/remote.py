@@ -31,6 +31,22 @@ def is_remote(name: object) -> bool:
     return isinstance(name, (str, RemotePath)) and _URL.match(str(name)) is not None
 
 
+def server_of(url: str) -> str:
+    """Return the protocol and the host or bucket of a URL, or an empty string if it is on this machine.
+
+    Several URLs in one, which fsspec joins by ``::``, are never taken for local ones.
+
+    Examples
+    --------
+    >>> server_of("s3://bucket/corpus.txt"), server_of("file:///corpus.txt")
+    ('s3://bucket', '')
+    """
+    protocol, _, rest = url.partition("://")
+    if "::" in url:
+        return url
+    return "" if protocol.lower() in ("file", "local", "memory") else f"{protocol}://{rest.partition('/')[0]}"
+
+
 class RemoteStat(NamedTuple):
     """The size of a remote file and a number that changes with its content, in place of a modification time."""
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
+
+from posvec.errors import TrainingError
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -27,7 +30,17 @@ def thread_count(threads: int) -> int:
     return os.cpu_count() or 1
 
 
-def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: int = 0) -> Iterator[Out]:
+def cannot_start_thread(started: int, threads: int, error: RuntimeError) -> TrainingError:
+    """Return the error that reports that the system starts no more threads."""
+    return TrainingError(
+        f"only {started} of {threads} threads can be started ({error}); lower threads, or raise the limit of processes "
+        f"or of memory"
+    )
+
+
+def map_in_order(
+    function: Callable[[In], Out], items: Iterable[In], threads: int = 0, stopped: threading.Event | None = None
+) -> Iterator[Out]:
     """Apply a function to items in several threads and yield the results in the order of the items.
 
     Parameters
@@ -38,6 +51,9 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: in
         Drawn in the calling thread, so that reading and decompressing overlap with the function.
     threads
         How many threads; 0 is one per core.
+    stopped
+        Set when no more results are wanted, for example after Ctrl-C. The threads are waited for, so a slow function
+        should look at it and return early.
 
     Yields
     ------
@@ -50,15 +66,24 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In], threads: in
     ['A', 'B']
     """
     threads = thread_count(threads)
+
+    def submit(item: In) -> Future[Out]:
+        try:
+            return pool.submit(function, item)
+        except RuntimeError as error:
+            raise cannot_start_thread(len(waiting), threads, error) from error
+
     waiting: deque[Future[Out]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="posvec") as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(function, item))
+                waiting.append(submit(item))
                 if len(waiting) > threads + 2:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
+            if stopped:
+                stopped.set()
             for future in waiting:
                 future.cancel()

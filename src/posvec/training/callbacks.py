@@ -60,7 +60,8 @@ class CallbackList:
         callbacks = list(callbacks)
         self._on_chunk = [_chunk_method(callback) for callback in callbacks]
         self._on_epoch = [callback.on_epoch for callback in callbacks]
-        self._note = [callback.note for callback in callbacks if hasattr(callback, "note")]
+        shown = [getattr(callback, "warn", None) or getattr(callback, "note", None) for callback in callbacks]
+        self._warn = [show for show in shown if show]
 
     def on_chunk(self, progress: TrainingProgress) -> None:
         for call in self._on_chunk:
@@ -70,9 +71,9 @@ class CallbackList:
         for call in self._on_epoch:
             call(progress)
 
-    def note(self, text: str) -> None:
-        """Show a sentence to the user, by the callbacks that are displays."""
-        for show in self._note:
+    def warn(self, text: str) -> None:
+        """Tell the user of something unexpected, by the callbacks that are displays."""
+        for show in self._warn:
             show(text)
 
 

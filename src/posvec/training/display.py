@@ -51,6 +51,8 @@ class TerminalDisplay:
     def note(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)
 
+    warn = note
+
     def on_chunk(self, progress: TrainingProgress) -> None:
         if self._training is None:
             self._training = self._bar.add_task("training", total=1.0, detail="")
@@ -86,6 +88,8 @@ class LineDisplay:
 
     def note(self, text: str) -> None:
         self._print(text)
+
+    warn = note
 
     def on_chunk(self, progress: TrainingProgress) -> None:
         if self._is_time():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from posvec.storage.records import ClusterReport
+
+if TYPE_CHECKING:
+    from posvec.training.kernel import ChunkTrainer
 
 
 class ChunkResult(NamedTuple):
@@ -68,4 +71,8 @@ class Executor(Protocol):
     def threads(self) -> int: ...
     @property
     def cluster(self) -> ClusterReport | None: ...
+    @property
+    def trainer(self) -> ChunkTrainer | None:
+        """What trains chunks in this process; None if other processes do."""
+
     def start(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> TrainingJob: ...

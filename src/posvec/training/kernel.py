@@ -18,15 +18,25 @@ class ChunkTrainer:
     """Trains a model on chunks of a corpus; chunks are numbered over all epochs."""
 
     def __init__(self, model: Model, corpus: ChunkedCorpus, threads: int = 1) -> None:
-        self.config = model.config
-        self.corpus = corpus
-        self.tables = training_tables(model)
+        self._model, self.corpus, self._threads = model, corpus, threads
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Workspaces that no thread uses; they are kept because allocating new memory takes time."""
+        self._create_trainer()
+
+    def use_float32(self) -> None:
+        """Train on in float32, from the present values; the setting ``precision`` of the model changes."""
+        self.tables.export()
+        self._model.config = self.config.replace(precision="float32")
+        self._create_trainer()
+
+    def _create_trainer(self) -> None:
+        model = self._model
+        self.config = model.config
+        self.tables = training_tables(model)
         self._trainer = self.tables.trainer(
             model.vocabulary.keep_probabilities(),
             *model.vocabulary.alias_table(),
-            kernel_options(self.config, threads),
+            kernel_options(self.config, self._threads),
             cpu_level(),
         )
 

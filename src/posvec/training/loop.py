@@ -11,11 +11,12 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 
-from posvec.errors import CorpusError
+from posvec.config import Config
+from posvec.errors import CorpusError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
@@ -24,6 +25,7 @@ from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_loss
 from posvec.training.executor import Executor, TrainingJob
 from posvec.training.schedule import learning_rate
+from posvec.training.supervision import LossSum, Supervisor
 from posvec.training.threads import ThreadExecutor
 
 __all__ = ["Callback", "StopTraining", "train"]
@@ -77,24 +79,6 @@ def train(
         return run.run()
 
 
-@dataclass
-class _LossSum:
-    """Sums over chunks."""
-
-    words: int = 0
-    masked_words: int = 0
-    loss: float = 0.0
-
-    def add(self, words: int, masked_words: int, loss: float) -> None:
-        self.words += words
-        self.masked_words += masked_words
-        self.loss += loss
-
-    @property
-    def mean(self) -> float:
-        return self.loss / self.masked_words if self.masked_words else 0.0
-
-
 class _TrainingRun:
     def __init__(
         self,
@@ -104,35 +88,43 @@ class _TrainingRun:
         checkpoint: Callable[[TrainingState], None] | None,
         executor: Executor,
     ) -> None:
-        self.config = model.config
         self.corpus = corpus
         self.callbacks = CallbackList(callbacks)
         self.checkpoint = checkpoint
         self.executor = executor
         self.model = model
-        self.all_epochs = _LossSum()
-        self.epoch = _LossSum()
+        self.all_epochs = LossSum()
+        self.epoch = LossSum()
         self.recent_chunks: deque[tuple[int, float]] = deque()
-        self.recent = _LossSum()
+        self.recent = LossSum()
         """Over the last chunks; its mean is the loss that is displayed."""
         self.epochs: list[EpochReport] = []
         self.next_chunk = 0
         self.seconds = self.epoch_seconds = 0.0
         self.saved = time.monotonic()
         self.interruption = Interruption()
+        self.supervisor = Supervisor(model, corpus, executor)
+        self.float32_after: int | None = None
+        self.checkpoint_is_due = self.is_warned = False
         if model.state:
             self._restore(model.state)
+
+    @property
+    def config(self) -> Config:
+        return self.model.config
 
     # ---- epochs -------------------------------------------------------------------------------------------------
 
     def run(self) -> TrainingReport:
         self._check_held_out()
+        if self.model.state is None and self.supervisor.is_saturated:  # the vectors of a model that is trained further
+            self._use_float32()
         stopped_early = self._train_epochs()
         self.interruption.protect_rest()  # the model is complete: the caller saves it, whatever signals arrive
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
-                "no line keeps two words after subsampling, so there is nothing to learn from; use preset=small, or "
-                "raise sample and lower min_count"
+                "no line keeps two words after subsampling, so there is nothing to learn from; "
+                f"{self._advice_on_words()}"
             )
         return TrainingReport(
             config=self.config,
@@ -147,6 +139,7 @@ class _TrainingRun:
             epochs=tuple(self.epochs),
             stopped_early=stopped_early,
             cluster=self.executor.cluster,
+            float32_after=self.float32_after,
         )
 
     def _train_epochs(self) -> bool:
@@ -167,15 +160,70 @@ class _TrainingRun:
     def _train_epoch(self) -> None:
         end = (len(self.epochs) + 1) * self.corpus.chunks
         while self.next_chunk < end:
-            with self._start(self.next_chunk, end) as job:
-                self._follow(job)
-            self.next_chunk = job.next
+            with self._tables_taken():
+                self._train_chunks(end)
             self._stop_if_interrupted()
             if self.next_chunk < end:
                 self._save()
 
+    def _train_chunks(self, end: int) -> None:
+        """Train until the end of the epoch, or until a checkpoint is due or training was interrupted."""
+        self.checkpoint_is_due = False
+        while self.next_chunk < end and not (self.checkpoint_is_due or self.interruption.requested):
+            with self._start(self.next_chunk, self.supervisor.end_of_job(self.next_chunk, end)) as job:
+                self._follow(job)
+            self.next_chunk = job.next
+            if self.supervisor.is_due(self.next_chunk):
+                self._examine()
+
+    @contextmanager
+    def _tables_taken(self) -> Iterator[None]:
+        """Keep the tables in the number format of the run; if training diverges, restore the last good state."""
+        trainer = self.executor.trainer
+        try:
+            if trainer:
+                trainer.tables.take()
+            yield
+        except TrainingError as error:
+            if (state := self.supervisor.restore()) is not None:
+                self.model.state = dataclasses.replace(state, content=self._content)
+                error.model = self.model
+            raise
+        finally:
+            if trainer:
+                trainer.tables.export()
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.next_chunk >= self.config.training.epochs * self.corpus.chunks
+
+    def _examine(self) -> None:
+        """Raise TrainingError if training has diverged; train on in float32 if 16 bits are too few."""
+        mean = self.supervisor.examine_loss(len(self.epochs) + 1, self.all_epochs.words, self._is_complete)
+        if self.supervisor.is_saturated:
+            self._use_float32()
+        if mean is not None:
+            self.supervisor.keep(mean, self._state())
+
+    def _use_float32(self) -> None:
+        """Train on in float32, because 16 bits can no longer hold the features; say so if nothing is left to train."""
+        reached = "features have grown to the most that 16 bits can hold"
+        if not self._is_complete and self.executor.trainer:
+            self.supervisor.use_float32()
+            self.float32_after = self.all_epochs.words
+            self.callbacks.warn(f"Training goes on in float32 after {self.float32_after:,} words, because {reached}.")
+        elif not self.is_warned:
+            self.is_warned = True
+            self.callbacks.warn(f"{reached.capitalize()}; set precision=float32 to train them without bounds.")
+
     def _start(self, first: int, end: int, held_out: bool = False) -> TrainingJob:
-        return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        try:
+            return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
+        except TrainingError as error:
+            if self.checkpoint is None or not self.all_epochs.words:
+                raise
+            self._save()
+            raise TrainingError(f"{error}. Training so far is saved; resume it with posvec resume") from error
 
     def _stop_if_interrupted(self) -> None:
         if self.interruption.requested:
@@ -201,11 +249,15 @@ class _TrainingRun:
                     self._count(*last)
                 raise
             if self.checkpoint and minutes and now - self.saved > 60 * minutes:
+                self.checkpoint_is_due = True
+                job.stop()
+            if self.supervisor.glance():
                 job.stop()
 
     def _count(self, words: int, masked_words: int, loss: float) -> None:
         check_loss(self.model, loss / max(1, masked_words), len(self.epochs) + 1, self.all_epochs.words)
         self.epoch.add(words, masked_words, loss)
+        self.supervisor.add(masked_words, loss)
         self.all_epochs.add(words, masked_words, loss)
         self.recent_chunks.append((masked_words, loss))
         self.recent.add(0, masked_words, loss)
@@ -215,7 +267,7 @@ class _TrainingRun:
 
     def _end_epoch(self) -> None:
         self.epochs.append(EpochReport(self.epoch.mean, self._validate(), self.epoch_seconds))
-        self.epoch, self.epoch_seconds = _LossSum(), 0.0
+        self.epoch, self.epoch_seconds = LossSum(), 0.0
         progress = dataclasses.replace(self.progress(), epoch=len(self.epochs), loss=self.epochs[-1].loss)
         self.callbacks.on_epoch(progress)
 
@@ -240,18 +292,25 @@ class _TrainingRun:
         if self.model.state is None:
             raise CorpusError(f"{empty}; raise validation, or leave it out")
         self.validates = False
-        self.callbacks.note(f"Training goes on without a validation loss, because {empty}.")
+        self.callbacks.warn(f"Training goes on without a validation loss, because {empty}.")
 
     def _validate(self) -> float | None:
         """Return the mean loss over held-out lines, at learning rate 0 and with the same random numbers every time."""
         if not self.validates:
             return None
-        total = _LossSum()
+        total = LossSum()
         with self._start(0, self.corpus.chunks, held_out=True) as job:
             for result in job.results():
                 total.add(*result)
         self._stop_if_interrupted()
         return total.mean
+
+    def _advice_on_words(self) -> str:
+        """Return how lines can keep more words."""
+        vocabulary = self.config.vocabulary
+        sample = f"raise sample (now {vocabulary.sample:g}; 0 keeps all words)" if vocabulary.sample else ""
+        min_count = f"lower min_count (now {vocabulary.min_count})" if vocabulary.min_count > 1 else ""
+        return " or ".join(filter(None, (sample, min_count))) or "give a corpus with longer lines"
 
     def _epochs_without_progress(self) -> int:
         losses = [epoch.validation_loss for epoch in self.epochs if epoch.validation_loss is not None]
@@ -282,7 +341,7 @@ class _TrainingRun:
     def _save(self) -> None:
         if self.checkpoint:
             with self.interruption.protected():
-                self.checkpoint(self._state())
+                self.checkpoint(dataclasses.replace(self._state(), content=self._content))
         self.saved = time.monotonic()
 
     def _state(self) -> TrainingState:
@@ -297,8 +356,8 @@ class _TrainingRun:
             epoch_masked_words=self.epoch.masked_words,
             epoch_loss=self.epoch.loss,
             epoch_seconds=self.epoch_seconds,
-            epochs=[dataclasses.asdict(epoch) for epoch in self.epochs],
-            content=self._content,
+            epochs=tuple(self.epochs),
+            float32_after=self.float32_after,
         )
 
     @cached_property
@@ -307,7 +366,8 @@ class _TrainingRun:
 
     def _restore(self, state: TrainingState) -> None:
         self.next_chunk = state.blocks_done
-        self.all_epochs = _LossSum(state.words, state.masked_words)
-        self.epoch = _LossSum(state.epoch_words, state.epoch_masked_words, state.epoch_loss)
+        self.all_epochs = LossSum(state.words, state.masked_words)
+        self.epoch = LossSum(state.epoch_words, state.epoch_masked_words, state.epoch_loss)
+        self.float32_after = state.float32_after
         self.seconds, self.epoch_seconds = state.seconds, state.epoch_seconds
-        self.epochs = [EpochReport(**epoch) for epoch in state.epochs]
+        self.epochs = list(state.epochs)

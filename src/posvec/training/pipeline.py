@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dataclasses
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -17,20 +16,22 @@ from typing import Any, Protocol, TypeVar
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
-from posvec.errors import ConfigError, CorpusError, ModelError
+from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
 from posvec.presets import make_config
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
+from posvec.system.allocator import return_freed_memory
 from posvec.system.remote import is_remote
 from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
 from posvec.training.callbacks import Callback
-from posvec.training.chunks import ChunkedCorpus, content_digest
+from posvec.training.checkpoints import check_state, sources_of
+from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import check_parameters
 from posvec.training.loop import train as train_model
-from posvec.training.sources import open_source, sources_of
+from posvec.training.sources import open_source
 from posvec.vocabulary import Vocabulary
 
 Result = TypeVar("Result")
@@ -133,10 +134,12 @@ def resume(
     corpus: Source | None = None,
     *,
     threads: int | None = None,
+    initial_lr: float | None = None,
     tokenizer: Callable[[str], Sequence[str]] | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
     backend: Backend | None = None,
+    allow_network: bool = False,
 ) -> Model:
     """Resume interrupted training from the checkpoint in the folder of a model.
 
@@ -150,10 +153,14 @@ def resume(
         The corpus, if it is not where it was when training began, or was not a file.
     threads
         Number of threads from now on.
+    initial_lr
+        The learning rate at the start, from which the present one follows; a lower one if training diverged.
     tokenizer
         The tokenizer, if it was a function.
     callbacks, display, backend
         As in :func:`train`.
+    allow_network
+        Whether the corpus may be on any server that the checkpoint names; by default only on the one of ``path``.
 
     Returns
     -------
@@ -163,7 +170,7 @@ def resume(
     Raises
     ------
     ModelError
-        If there is nothing to resume, or if the corpus has changed.
+        If there is nothing to resume, if the checkpoint is damaged, or if the corpus has changed.
 
     Examples
     --------
@@ -182,19 +189,14 @@ def resume(
             raise ModelError(
                 f"training of {path} is complete; to train it further on more text, use posvec train --start {path}"
             )
-        if threads is not None:
-            model.config = model.config.replace(threads=threads)
+        changed = {"threads": threads, "initial_lr": initial_lr}
+        model.config = model.config.replace(**{name: value for name, value in changed.items() if value is not None})
         if corpus is None:
-            corpus = sources_of(state, path)
+            corpus = sources_of(state, path, allow_network)
         display = display or Silent()
         with open_source(corpus, model.config, tokenizer, display) as opened:
             encoded = _encode(opened, model.vocabulary, model.config, display, backend or LocalBackend())
-            # Files that were moved, touched or compressed may still hold the same text.
-            if encoded.digest != state.corpus and content_digest(encoded) != state.content:
-                raise ModelError(
-                    f"the corpus {opened.name} has changed since training of {path} was interrupted; restore it, name "
-                    f"its present path (posvec resume {path} CORPUS), or train a new model"
-                )
+            check_state(state, model.config, encoded, opened.name, path)
             callbacks = [display, *callbacks]
             return train_prepared(
                 model.trainable(), encoded, state.before, callbacks, opened.paths, path, True, backend
@@ -249,11 +251,20 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
 
 
 class Silent(SilentFetchDisplay):
-    """A display that shows nothing."""
+    """A display that shows nothing, and passes warnings to Python."""
+
+    def warn(self, text: str) -> None:
+        warnings.warn(text, stacklevel=2)
 
     def on_chunk(self, progress: object) -> None: ...
 
     def on_epoch(self, progress: object) -> None: ...
+
+
+class Quiet(Silent):
+    """A display that shows nothing at all."""
+
+    def warn(self, text: str) -> None: ...
 
 
 def prepare(
@@ -272,7 +283,7 @@ def prepare(
         raise CorpusError(
             f"no word of {corpus.name} is in the vocabulary; leave out the vocabulary to count the words of this corpus"
         )
-    _return_freed_memory()
+    return_freed_memory()  # of counting and encoding: the tables need it
     initializing, created = _timed(lambda: base.grow(words, config) if base else Model.create(config, words))
     return created, encoded, Preparation(counting, encoding, initializing)
 
@@ -303,7 +314,15 @@ def train_prepared(
     # A signal from here on ends training only after the checkpoint or the complete model is saved.
     with locked_folder(output), deferred_signals() as interruption:
         with (backend or LocalBackend()).executor(model, encoded) as executor:
-            report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+            try:
+                report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+            except TrainingError as error:
+                if error.model is None or error.model.state is None:
+                    raise
+                if output is not None:
+                    with interruption.protected():
+                        checkpoint(error.model.state)
+                raise _with_last_good_state(error, error.model, output) from error
         with interruption.protected():
             check_parameters(model)
             model.report = dataclasses.replace(report, before=before)
@@ -311,6 +330,22 @@ def train_prepared(
             if output is not None:
                 model.save(output, overwrite=saved_here)
     return model
+
+
+def _with_last_good_state(error: TrainingError, model: Model, output: str | os.PathLike[str] | None) -> TrainingError:
+    """Return the error with a sentence on the state of the model when the loss was lowest."""
+    assert model.state is not None
+    rate = model.config.training.initial_lr / 2
+    where = (
+        f"is in {output}; to train it further: posvec resume {output} --initial-lr {rate:g}"
+        if output is not None
+        else "is the attribute model of this error"
+    )
+    told = TrainingError(
+        f"{error}; the model as it was after {model.state.words:,} words, before the loss grew, {where}"
+    )
+    told.model = model
+    return told
 
 
 def _loaded(
@@ -344,12 +379,6 @@ def _encode(
 ) -> ChunkedCorpus:
     with display.stage("encoding") as progress:
         return backend.encode(corpus, vocabulary, config, progress)
-
-
-def _return_freed_memory() -> None:
-    """Give the memory that counting and encoding have freed back to the system, from which the tables come."""
-    with contextlib.suppress(OSError, AttributeError):  # only glibc has this
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,9 +10,6 @@ from posvec.corpus.sources import Corpus, Source, open_corpus
 from posvec.datasets.embedded import EMBEDDED_CORPORA, embedded_corpus
 from posvec.datasets.fetching import FetchDisplay
 from posvec.datasets.library import corpus_path, is_fetchable
-from posvec.errors import ModelError
-from posvec.storage.records import TrainingState
-from posvec.system.remote import is_remote
 
 
 def open_source(
@@ -48,20 +44,6 @@ def open_source(
         if len(source) == 1:
             source = source[0]  # not a list of sentences; a missing file is then named as such
     return open_corpus(source, config.text, tokenizer)
-
-
-def sources_of(state: TrainingState, model: str | os.PathLike[str]) -> list[str | Path]:
-    """Return the sources of interrupted training; raise ModelError if one of them is gone."""
-    if not state.sources:
-        raise ModelError(f"the corpus of {model} did not come from files alone; give it again: posvec resume {model} -")
-    sources = [each if is_remote(each) else Path(each) for each in state.sources]
-    for source in sources:
-        if isinstance(source, Path) and not source.exists() and str(source) not in EMBEDDED_CORPORA:
-            raise ModelError(
-                f"the corpus {source} that {model} was being trained on is gone; restore it, or name its present path: "
-                f"posvec resume {model} CORPUS"
-            )
-    return sources
 
 
 def _dataset_or_source(source: str | Path, display: FetchDisplay | None) -> str | Path:

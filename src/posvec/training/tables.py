@@ -14,6 +14,9 @@ from posvec.model import Model
 from posvec.storage.tables import QuantizedTable
 from posvec.system.arrays import FloatArray, IndexArray, RowArray, kernel_view, padded
 
+_MAX_CODE = 2**15 - 1
+_SAMPLED_ROWS = 1024
+
 
 class RowTables(NamedTuple):
     """The vectors of a model as they are stored during training, padding included."""
@@ -67,6 +70,10 @@ class TrainingTables(ABC):
     @abstractmethod
     def export(self) -> None:
         """Give the model its tables as float32 arrays."""
+
+    def saturated(self) -> float:
+        """Return the fraction of features that are at the bounds of the number format, in the table with the most."""
+        return 0.0
 
 
 class Float32Tables(TrainingTables):
@@ -123,6 +130,9 @@ class Fixed16Tables(TrainingTables):
             setattr(self.model, name, table.floats)
         self.is_taken = False
 
+    def saturated(self) -> float:
+        return max(table.saturated() for table in self._live.values())
+
 
 class LiveTable(QuantizedTable):
     """A table that is being trained in 16 bits: reading it gives float32 copies of the rows as they are now."""
@@ -140,6 +150,14 @@ class LiveTable(QuantizedTable):
         decoded = np.empty(codes.shape, np.float32)
         _kernel.decode_fixed16(codes, self.unit, decoded)
         return decoded[:, : self.shape[1]]
+
+    def saturated(self) -> float:
+        """Return the fraction of features that are at the bounds, in a sample of the rows."""
+        rows, dim = self.shape
+        sample = slice(None, None, -(-rows // _SAMPLED_ROWS))
+        features: RowArray = self.codes[sample, :dim] if self._tables.is_taken else self.floats[sample]
+        bound = np.float32(_MAX_CODE if self._tables.is_taken else _MAX_CODE * self.unit)
+        return np.count_nonzero((features >= bound) | (features <= -bound)) / max(1, features.size)
 
 
 UNITS = {

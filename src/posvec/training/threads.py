@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from posvec import _kernel
 from posvec.model import Model
-from posvec.system.threads import thread_count
+from posvec.system.threads import cannot_start_thread, thread_count
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.executor import ChunkResult, TrainingJob
 from posvec.training.kernel import ChunkTrainer
@@ -21,10 +21,10 @@ class ThreadExecutor:
 
     def __init__(self, model: Model, corpus: ChunkedCorpus) -> None:
         self.threads = thread_count(model.config.training.threads)
-        self._trainer = ChunkTrainer(model, corpus, self.threads)
+        self.trainer = ChunkTrainer(model, corpus, self.threads)
 
     def start(self, first: int, end: int, held_out: bool, interrupted: Callable[[], bool]) -> TrainingJob:
-        return ThreadedJob(self._trainer, first, end, self.threads, held_out, interrupted)
+        return ThreadedJob(self.trainer, first, end, self.threads, held_out, interrupted)
 
 
 class ThreadedJob(TrainingJob):
@@ -46,11 +46,19 @@ class ThreadedJob(TrainingJob):
         self._running = threads
         self._threads = [threading.Thread(target=self._train_chunks) for _ in range(threads)]
         self._exports = trainer.tables.take()
-        for thread in self._threads:
-            thread.start()
+        self._all_started = threading.Event()
+        for number, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self._threads = self._threads[:number]
+                self.close()
+                raise cannot_start_thread(number, threads, error) from error
+        self._all_started.set()
 
     def close(self) -> None:
         super().close()
+        self._all_started.set()
         for thread in self._threads:
             thread.join()
         if self._exports:
@@ -67,6 +75,7 @@ class ThreadedJob(TrainingJob):
                 yield result
 
     def _train_chunks(self) -> None:
+        self._all_started.wait()
         workspaces = self._trainer.workspaces
         try:
             workspace = workspaces.get_nowait()

@@ -22,21 +22,30 @@ class JournalLock:
 
     def acquire(self) -> bool:
         """Wait for the lock, then repair the journal if its last line is incomplete."""
-        self._descriptor = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o666)
+        self.release()  # what a signal has left locked; otherwise this process would wait for itself
+        try:
+            self._descriptor = os.open(self._journal, os.O_RDWR | os.O_CREAT, 0o666)
+            self._lock()
+            self._drop_incomplete_line()
+        except BaseException:
+            self.release()
+            raise
+        return True
+
+    def release(self) -> None:
+        """Release the lock, if it is held."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _lock(self) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         except OSError as error:  # some network file systems do not support locks
-            self.release()
             raise PosvecError(
                 f"{self._journal} cannot be locked ({error.strerror}); put the study on another disk, or in a database "
                 f"with --storage"
             ) from error
-        self._drop_incomplete_line()
-        return True
-
-    def release(self) -> None:
-        """Release the lock."""
-        os.close(self._descriptor)
 
     def _drop_incomplete_line(self) -> None:
         """Remove a last line that was cut off by a kill or a full disk: the next entry would be appended to it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from posvec.config import Config
 from posvec.errors import PosvecError
 from posvec.evaluation.results import Result, Table
 from posvec.system.atomic import replacing
+from posvec.system.utf8 import encode_json
 from posvec.tuning.space import trial_config
 
 BEST_FILE, TRIALS_FILE, FRONT_FOLDER = "best.json", "trials.csv", "front"
@@ -164,4 +164,4 @@ def _write_config(path: Path, result: SearchResult, trial: Trial) -> None:
         "settings": result.config(trial).to_dict(),
     }
     with replacing(path) as file:
-        file.write((json.dumps(content, indent=2) + "\n").encode())
+        file.write(encode_json(content, indent=2) + b"\n")

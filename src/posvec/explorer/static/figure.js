@@ -41,9 +41,12 @@ function download(title, format, make) {
     onclick: async () => save(await make(), `${name}.${format.toLowerCase()}`) }, format);
 }
 
+/** As in Result.to_csv: an apostrophe before text that spreadsheets would evaluate as a formula. */
 function csvBlob(rows) {
-  const quoted = (cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell);
-  const text = rows.map((row) => row.map((cell) => quoted(cell ?? "")).join(",")).join("\n");
+  const isNumber = (cell) => /^[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)? ?%?$/.test(cell);
+  const inert = (cell) => (typeof cell === "string" && /^[=@+\-\t\r]./s.test(cell) && !isNumber(cell) ? `'${cell}` : cell);
+  const quoted = (cell) => (/[",\n\r]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell);
+  const text = rows.map((row) => row.map((cell) => quoted(inert(cell ?? ""))).join(",")).join("\n");
   return new Blob([text, "\n"], { type: "text/csv" });
 }
 
@@ -55,13 +58,26 @@ function svgBlob(drawing) {
     const style = getComputedStyle(originals[i]);
     for (const property of STYLE_PROPERTIES) element.setAttribute(property, style.getPropertyValue(property));
     element.removeAttribute("class");
+    for (const { name, value } of element.attributes) element.setAttribute(name, printable(value));
   });
+  for (const text of textNodes(copy)) text.data = printable(text.data);
   const { width, height } = drawing.viewBox.baseVal;
   copy.prepend(svg("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor }));
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+}
+
+/** Control characters, which XML forbids, as symbols; half a character is replaced too. */
+const printable = (text) => text
+  .replace(/[\0-\x08\x0b-\x1f]/g, (each) => String.fromCharCode(0x2400 + each.charCodeAt(0)))
+  .replace(/\x7f/g, "\u2421").replace(/[\x80-\x9f\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd");
+
+function textNodes(element) {
+  const nodes = [];
+  for (let walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT); walk.nextNode();) nodes.push(walk.currentNode);
+  return nodes;
 }
 
 async function pngBlob(drawing) {

@@ -134,8 +134,10 @@ function resultTable({ model, file, kind, result }) {
         each.accuracy === null ? "" : percent(each.accuracy), count(each.correct), count(each.total), percent(each.coverage)])]
     : [["file", "Spearman", "Pearson", "pairs", "coverage"], result.files.map((each) =>
       [each.name, number(each.spearman), number(each.pearson), count(each.pairs), percent(each.coverage)])];
+  const asked = result.total + result.skipped;
+  const sample = result.left_out ? `; a random sample of ${count(asked)} of ${count(asked + result.left_out)} questions` : "";
   const caption = kind === "analogy"
-    ? `${result.method} ${result.restrict_vocab ? `among the ${count(result.restrict_vocab)} most frequent words` : "among all words"}`
+    ? `${result.method} ${result.restrict_vocab ? `among the ${count(result.restrict_vocab)} most frequent words` : "among all words"}${sample}`
     : "correlations of cosines with the scores";
   const name = `${file} · ${kind === "analogy" ? "analogies" : "similarity"}`;
   return h("div", { class: "result" },
