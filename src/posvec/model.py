@@ -119,7 +119,7 @@ class Model(MaskedWordQueries):
             The n-gram buckets of an earlier model, whose rows come first and in the same order.
         """
         model = Model.allocate(config, vocabulary, build_rows(vocabulary, config.subwords, bucket_ids))
-        for number, (head, table) in enumerate(reversed(model.head_tables())):
+        for number, (head, table) in enumerate(reversed(model._head_tables())):
             initialize(
                 config.model.initializer,
                 table,
@@ -146,10 +146,11 @@ class Model(MaskedWordQueries):
             word_head=padded_table(words, word_dim),
         )
 
-    def head_tables(self) -> list[tuple[Head, VectorTable]]:
+    def _head_tables(self) -> list[tuple[Head, FloatArray]]:
         """Return each head with the table of its input vectors."""
-        tables = [self.word_head, self.input_vectors] if self.config.model.word_dim else [self.input_vectors]
-        return list(zip(self.config.heads, tables, strict=True))
+        tables = self.trained_tables()
+        inputs = [tables.word_head, tables.input_vectors] if tables.word_head.size else [tables.input_vectors]
+        return list(zip(self.config.heads, inputs, strict=True))
 
     def grow(self, vocabulary: Vocabulary, config: Config) -> Model:
         """Return a copy with more words, to be trained further; new rows get initial values.
@@ -174,8 +175,8 @@ class Model(MaskedWordQueries):
         new = grown.trained_tables()
         new_rows = np.array([vocabulary.index[word] for word in self.vocabulary.words])
         words, buckets = len(self.vocabulary), len(self.rows.bucket_ids)
-        for table, before in zip(new, tables, strict=True):
-            table[new_rows] = before[:words]
+        for new_table, table in zip(new, tables, strict=True):
+            new_table[new_rows] = table[:words]
         new.input_vectors[len(vocabulary) : len(vocabulary) + buckets] = tables.input_vectors[words:]
         grown.positional_vectors[:] = self.positional_vectors
         return grown

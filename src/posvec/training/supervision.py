@@ -135,7 +135,7 @@ class Supervisor:
         size = sum(table.nbytes for table in tables)
         words = size * _WORDS_PER_COPIED_BYTE * self._executor.threads
         if size <= _MAX_COPY and state.words - (self._copy.state.words if self._copy else 0) >= words:
-            self._copy = _Copy(RowTables(*(table.copy() for table in tables)), state)
+            self._copy = _Copy(tables.copy(), state)
 
     def use_float32(self) -> None:
         """Train on in float32; 16-bit copies are discarded."""

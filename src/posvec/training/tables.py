@@ -26,6 +26,10 @@ class RowTables(NamedTuple):
     word_head: RowArray
     positional: FloatArray
 
+    def copy(self) -> RowTables:
+        """Return copies of all tables."""
+        return RowTables(self.input.copy(), self.output.copy(), self.word_head.copy(), self.positional.copy())
+
 
 class TrainingTables(ABC):
     """Owns the tables of a model during a run and exports them to the model.
@@ -81,7 +85,12 @@ class Float32Tables(TrainingTables):
 
     @property
     def stored(self) -> RowTables:
-        return RowTables(*map(kernel_view, self.tables), self.model.positional_vectors)
+        return RowTables(
+            kernel_view(self.tables.input_vectors),
+            kernel_view(self.tables.output_vectors),
+            kernel_view(self.tables.word_head),
+            self.model.positional_vectors,
+        )
 
     def trainer(self, *arguments: object) -> _kernel.Float32Trainer:
         heads = [_kernel.Float32Head(*arrays) for arrays in self.head_arrays()]  # type: ignore[arg-type]
@@ -107,7 +116,13 @@ class Fixed16Tables(TrainingTables):
 
     @property
     def stored(self) -> RowTables:
-        return RowTables(*(table.codes for table in self._live.values()), self.model.positional_vectors)
+        live = self._live
+        return RowTables(
+            live["input_vectors"].codes,
+            live["output_vectors"].codes,
+            live["word_head"].codes,
+            self.model.positional_vectors,
+        )
 
     def trainer(self, *arguments: object) -> _kernel.Fixed16Trainer:
         heads = [_kernel.Fixed16Head(*arrays) for arrays in self.head_arrays()]  # type: ignore[arg-type]
