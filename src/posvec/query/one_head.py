@@ -31,17 +31,17 @@ class OneHeadTable(QuantizedTable):
 
     def __init__(self, vectors: WordVectors) -> None:
         super().__init__({}, len(vectors.input_vectors), vectors.vector_size)
-        self.vectors = vectors
+        self._vectors, self._weighted, self._means = vectors, vectors.table, vectors.unweighted.table
 
     def decode(self, ids: IndexArray) -> FloatArray:
-        vectors, word_dim = self.vectors, self.vectors.word_dim
+        vectors, word_dim = self._vectors, self._vectors.word_dim
         rows = np.zeros((len(ids), self.shape[1]), np.float32)
         rows[:, word_dim:] = vectors.input_vectors[ids]
         of_words = np.flatnonzero(ids < len(vectors))
         words = ids[of_words]
         counts = np.diff(vectors.rows.row_begin).astype(np.float64)[words, np.newaxis]
-        ngrams = counts * vectors.unweighted.table[words, word_dim:] - rows[of_words, word_dim:]
-        own = counts * vectors.table[words]
+        ngrams = counts * self._means[words, word_dim:] - rows[of_words, word_dim:]
+        own = counts * self._weighted[words]
         own[:, word_dim:] -= ngrams
         rows[of_words] = own
         return rows
