@@ -102,6 +102,17 @@ class TrainingError(PosvecError, ArithmeticError):
     model: Model | None = None
 
 
+class ThreadStartError(TrainingError):
+    """The system starts no more threads.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> issubclass(posvec.errors.ThreadStartError, posvec.TrainingError)
+    True
+    """
+
+
 class DownloadError(PosvecError):
     """Data that cannot be downloaded, or whose size or checksum is not the expected one.
 

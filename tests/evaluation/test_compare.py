@@ -158,7 +158,7 @@ def test_models_that_differ_in_their_seed_alone_are_pooled(trained: Path) -> Non
         ({"groups": {"x": ["one"], "y": ["one"]}}, r"one is in the group x and again in y"),
         ({"groups": {"x": []}}, r"the group x has no models"),
         ({"confidence": 1.0}, r"confidence is 1\.0, but must be between 0 and 1"),
-        ({"samples": 0}, r"samples is 0, but must be at least 1"),
+        ({"samples": 0}, r"samples is 0, but must be 1 to 1,000,000"),
     ],
 )
 def test_invalid_comparisons_are_rejected(pairs: Path, settings: dict, message: str) -> None:

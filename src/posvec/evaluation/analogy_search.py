@@ -37,9 +37,32 @@ _EPSILON = np.float32(1e-6)  # Compat: the value in gensim; Levy and Goldberg us
 def best_answers(
     lookup: Lookup, questions: IndexArray, method: AnalogyMethod, progress: ProgressCallback | None
 ) -> IndexArray:
-    """The row of the best answer to each question, -1 if there is none.
+    """Return the row of the best answer to each question, -1 if there is none.
 
-    Questions are sorted triples of rows (a, b, c). The row of an answer is that of its most frequent case variant.
+    Parameters
+    ----------
+    lookup
+        The words and their vectors.
+    questions
+        Sorted triples of rows (a, b, c), (n, 3).
+    method
+        ``3cosadd`` or ``3cosmul``.
+    progress
+        Called with the fraction of candidates compared so far.
+
+    Returns
+    -------
+    ndarray
+        The row of each answer, that of the most frequent case variant of the word, (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posvec import WordVectors
+    >>> from posvec.evaluation.lookup import Lookup
+    >>> words = WordVectors.from_table(["man", "king", "woman", "queen"], np.array([[1, 0], [1, 1], [-1, 0], [-1, 1]]))
+    >>> best_answers(Lookup(words), np.array([[0, 1, 2]]), "3cosadd", None).tolist()
+    [3]
     """
     given = np.unique(questions)
     a, b, c = np.searchsorted(given, questions).T

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from posvec.errors import TrainingError
+from posvec.errors import ThreadStartError
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -30,9 +30,9 @@ def thread_count(threads: int) -> int:
     return os.cpu_count() or 1
 
 
-def cannot_start_thread(started: int, threads: int, error: RuntimeError) -> TrainingError:
+def cannot_start_thread(started: int, threads: int, error: RuntimeError) -> ThreadStartError:
     """Return the error that reports that the system starts no more threads."""
-    return TrainingError(
+    return ThreadStartError(
         f"only {started} of {threads} threads can be started ({error}); lower threads, or raise the limit of processes "
         f"or of memory"
     )

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from posvec.config import Config
-from posvec.errors import CorpusError, TrainingError
+from posvec.errors import CorpusError, ThreadStartError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
@@ -151,6 +151,11 @@ class _TrainingRun:
                 self._end_epoch()
                 if training.patience and self._epochs_without_progress() >= training.patience:
                     return len(self.epochs) < training.epochs
+        except ThreadStartError as error:
+            if self.checkpoint is None or not self.all_epochs.words:
+                raise
+            self._save()
+            raise TrainingError(f"{error}. Training so far is saved; resume it with posvec resume") from error
         except StopTraining:
             if self.epoch.masked_words:
                 self.epochs.append(EpochReport(self.epoch.mean, None, self.epoch_seconds))
@@ -184,6 +189,8 @@ class _TrainingRun:
             if trainer:
                 trainer.tables.take()
             yield
+        except ThreadStartError:
+            raise
         except TrainingError as error:
             if (state := self.supervisor.restore()) is not None:
                 self.model.state = dataclasses.replace(state, content=self._content)
@@ -217,13 +224,7 @@ class _TrainingRun:
             self.callbacks.warn(f"{reached.capitalize()}; set precision=float32 to train them without bounds.")
 
     def _start(self, first: int, end: int, held_out: bool = False) -> TrainingJob:
-        try:
-            return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
-        except TrainingError as error:
-            if self.checkpoint is None or not self.all_epochs.words:
-                raise
-            self._save()
-            raise TrainingError(f"{error}. Training so far is saved; resume it with posvec resume") from error
+        return self.executor.start(first, end, held_out, lambda: self.interruption.requested)
 
     def _stop_if_interrupted(self) -> None:
         if self.interruption.requested:
