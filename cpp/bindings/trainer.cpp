@@ -31,8 +31,9 @@ template <class Format> class HeadArrays {
     using Stored = typename Format::Stored;
 
     HeadArrays(Array<Stored, 2> input, Rows<Stored> output, Rows<Real> positional, Input<std::uint64_t> row_begin,
-               Input<std::uint32_t> rows, std::uint32_t dim)
-        : input_(input), output_(output), positional_(positional), row_begin_(row_begin), rows_(rows), dim_(dim) {
+               Input<std::uint32_t> rows, std::uint32_t dim, double rate)
+        : input_(input), output_(output), positional_(positional), row_begin_(row_begin), rows_(rows), dim_(dim),
+          rate_(rate) {
         const std::size_t words = output.shape(0), stride = padded(dim);
         require(words > 0 && words < (std::size_t(1) << 32) - 1, "output_vectors: no words, or too many");
         require(input.shape(1) == stride && output.shape(1) == stride, "vectors are not padded to a multiple of 16");
@@ -57,7 +58,8 @@ template <class Format> class HeadArrays {
         return {{dim_, positional_dim, input_.data(), static_cast<std::uint32_t>(input_.shape(0) - words()),
                  output_.data(), static_cast<std::size_t>(output_.stride(0)), static_cast<std::uint32_t>(words()),
                  positional_.data(), static_cast<std::size_t>(positional_.stride(0))},
-                {row_begin_.data(), rows_.data()}};
+                {row_begin_.data(), rows_.data()},
+                rate_};
     }
 
   private:
@@ -67,6 +69,7 @@ template <class Format> class HeadArrays {
     Input<std::uint64_t> row_begin_;
     Input<std::uint32_t> rows_;
     std::uint32_t dim_;
+    double rate_;
 };
 
 // A ChunkTrainer that keeps the arrays it works on alive.
@@ -145,9 +148,9 @@ template <class Format> void bind_trainer(nb::module_ &m, const char *name, cons
     using Stored = typename Format::Stored;
     using Real = typename Format::Real;
     nb::class_<Arrays>(m, head).def(nb::init<Array<Stored, 2>, Rows<Stored>, Rows<Real>, Input<std::uint64_t>,
-                                             Input<std::uint32_t>, std::uint32_t>(),
+                                             Input<std::uint32_t>, std::uint32_t, double>(),
                                     "input"_a.noconvert(), "output"_a.noconvert(), "positional"_a.noconvert(),
-                                    "row_begin"_a, "rows"_a, "dim"_a);
+                                    "row_begin"_a, "rows"_a, "dim"_a, "rate"_a = 1.0);
     nb::class_<Class>(m, name)
         .def(nb::init<std::vector<Arrays>, Input<float>, Input<float>, Input<std::uint32_t>, const KernelOptions &,
                       const std::string &>(),

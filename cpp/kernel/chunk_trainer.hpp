@@ -59,7 +59,7 @@ template <class Format> class ChunkTrainer {
             const Scratch<Format> scratch{work.buffers, {options_, head.tables, work.draws.word.size()}};
             Draws draws = work.draws.view();
             draws.seed += h;
-            const ChunkResult one = train_function()(head.tables, head.rows, draws, options_, lr, scratch);
+            const ChunkResult one = train_function()(head.tables, head.rows, draws, options_, lr * head.rate, scratch);
             result.masked_words = one.masked_words;
             result.loss += one.loss / static_cast<double>(heads_.size());
         }

@@ -32,6 +32,7 @@ struct WordRows {
 template <class Format> struct Head {
     Tables<Format> tables;
     WordRows rows;
+    double rate;  // of the learning rate
 };
 
 }  // namespace posvec

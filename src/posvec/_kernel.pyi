@@ -87,6 +87,7 @@ class _Head(Generic[_Stored, _Real]):
         row_begin: NDArray[np.uint64],
         rows: NDArray[np.uint32],
         dim: int,
+        rate: float = 1.0,
     ) -> None: ...
 
 class Float32Head(_Head[np.float32, np.float32]): ...

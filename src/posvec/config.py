@@ -99,6 +99,11 @@ class TrainingConfig:
         "initializer=vanilla",
         0,
     )
+    spelling_rate: float = setting(
+        0.5,
+        "learning rate of the spelling head as a fraction of that of the word head, in models with both (word_dim)",
+        0,
+    )
     final_lr_ratio: float = setting(
         0.25,
         "final learning rate as a fraction of initial_lr, reached linearly; over several epochs of a large "

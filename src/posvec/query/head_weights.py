@@ -4,9 +4,14 @@ A word vector is
 
     [x / |x|, s y / |y|] / sqrt(1 + s^2)
 
-with x the features of the word head, y those of the spelling head, and s the weight of spelling. Every vector of a word
-of the vocabulary has length 1. The cosine similarity of two words is the mean of the similarities of their heads,
-weighted by 1 and s^2. The vector of a word out of vocabulary has zeros in the word head. Unweighted vectors are [x, y].
+with x the features of the word head, y the mean of the rows of the word's n-grams in the spelling head, and s the
+weight of spelling. The word's own row in the spelling head is left out of y: in training it learns what the n-grams of
+the word cannot tell, so that they need not, and that is noise beside the word head (benchmarks/JOURNAL.md). So y is
+computed alike for words in and out of the vocabulary; for the latter x = 0.
+
+Every vector of a word of the vocabulary has length 1. The cosine similarity of two words is the mean of the
+similarities of their heads, weighted by 1 and s^2. Unweighted vectors are [x, z], with z the mean of all rows of the
+word in the spelling head, as in training.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from posvec.errors import ConfigError
 from posvec.query.parsing import parse_number
 from posvec.system.arrays import FloatArray, unit_rows
 
-DEFAULT_SPELLING = 1.2
+DEFAULT_SPELLING = 1.0
 """s by default."""
 
 

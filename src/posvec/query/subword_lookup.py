@@ -119,7 +119,7 @@ class SubwordLookup(VectorLookup):
         """
         if not isinstance(word, str):
             raise PosvecError(f"words must be strings, not {word!r}; convert it")
-        vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._joined(word)
+        vector = self._vocabulary_vector(self.vocabulary.index[word]) if word in self else self._ngram_vector(word)
         if not norm:
             return vector
         if not np.isfinite(vector).all():
@@ -233,16 +233,23 @@ class SubwordLookup(VectorLookup):
         ['cat', '<ca', '<cat', '<cat>', 'cat', 'cat>', 'at>']
         """
         check_mapped(self.input_vectors)
-        vector = self._row_mean(word)[self.word_dim :].astype(np.float64)
+        vector = self.get_vector(word).astype(np.float64)
         rows = self.rows.rows_of_ngrams(word).tolist()
         texts = subwords(word, self.rows.config)
         if word in self:
             rows, texts = [self.key_to_index[word], *rows], [word, *texts]
         known = [row for row in rows if row >= 0]
         # u_w is the mean of its rows, so the mean of the projections of the rows on u_w is the squared length of u_w.
-        projections = self.input_vectors[known].astype(np.float64) @ vector
         squared_length = float(vector @ vector) or 1.0
-        fractions = iter((projections / (squared_length * len(known))).tolist())
+        projections = self.input_vectors[known].astype(np.float64) @ vector[self.word_dim :]
+        if self.word_dim:
+            # The own row of a word adds the features of the word head, and the other rows add up to the rest.
+            own = float(vector[: self.word_dim] @ vector[: self.word_dim]) / squared_length
+            spelling = projections[word in self :]
+            total = float(spelling.sum()) or 1.0
+            fractions = iter([own] * (word in self) + (spelling / total * (1 - own)).tolist())
+        else:
+            fractions = iter((projections / (squared_length * len(known))).tolist())
         return [
             SubwordContribution(text, next(fractions) if row >= 0 else None)
             for text, row in zip(texts, rows, strict=True)
@@ -260,12 +267,8 @@ class SubwordLookup(VectorLookup):
 
         def fill(begin: int) -> None:
             end = min(begin + _CHUNK, len(self))
-            means = (
-                np.empty((end - begin, self.input_vectors.shape[1]), np.float32) if self.word_dim else table[begin:end]
-            )
-            _mean_rows(self.input_vectors, self.rows.row_begin[begin : end + 1], self.rows.rows, means)
-            if self.word_dim:
-                table[begin:end] = join_heads(self.word_head[begin:end], means, self.spelling)
+            words = np.arange(begin, end)
+            table[begin:end] = self._assemble(words, self.rows.row_begin[begin : end + 1], self.rows.rows)
 
         for _ in map_in_order(fill, range(0, len(self), _CHUNK)):
             pass
@@ -286,34 +289,39 @@ class SubwordLookup(VectorLookup):
             check_mapped(self.table)
             vector: FloatArray = self.table[word]
             return vector
-        return self._joined(self.vocabulary.words[word])
+        return self._vector_of_rows(word, self.rows.rows_of_known(word))
 
-    def _joined(self, word: str) -> FloatArray:
-        mean = self._row_mean(word)
-        if not self.word_dim:
-            return mean
-        joined: FloatArray = join_heads(
-            mean[np.newaxis, : self.word_dim], mean[np.newaxis, self.word_dim :], self.spelling
-        )[0]
-        return joined
-
-    def _row_mean(self, word: str) -> FloatArray:
-        """The mean of a word's rows in each head, (D,); the word head of a word out of vocabulary is zeros."""
-        known = self.vocabulary.index.get(word)
-        rows = self.rows.rows_of(word) if known is None else self.rows.rows_of_known(known)
+    def _ngram_vector(self, word: str) -> FloatArray:
+        rows = self.rows.rows_of(word)
         if not len(rows):
             raise UnknownWordError(
                 f"there is no vector for {word!r}: it is not in the vocabulary"
                 + (" and no n-gram of it is known" if self.rows.config.subwords else "")
                 + "; try another word"
             )
-        means = np.zeros((1, self.vector_size), np.float32)
-        _mean_rows(self.input_vectors, np.array([0, len(rows)], np.uint64), rows, means[:, self.word_dim :])
-        if known is not None and self.word_dim:
-            check_mapped(self.word_head)
-            means[0, : self.word_dim] = self.word_head[known]
-        mean: FloatArray = means[0]
-        return mean
+        return self._vector_of_rows(-1, rows)
+
+    def _vector_of_rows(self, word: int, rows: NDArray[np.uint32]) -> FloatArray:
+        vector: FloatArray = self._assemble(np.array([word]), np.array([0, len(rows)], np.uint64), rows)[0]
+        return vector
+
+    def _assemble(self, words: IndexArray, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32]) -> FloatArray:
+        """Return the vectors of words, (n, D), by their ids, -1 for words out of vocabulary, and their rows."""
+        means = np.empty((len(words), self.input_vectors.shape[1]), np.float32)
+        _mean_rows(self.input_vectors, row_begin, rows, means)
+        if not self.word_dim:
+            return means
+        known = words >= 0
+        word_head = np.zeros((len(words), self.word_dim), np.float32)
+        check_mapped(self.word_head)
+        word_head[known] = self.word_head[words[known]]
+        if self.spelling is not None and not self.rows.pruned:
+            # Without the own row, which the mean of a word of the vocabulary begins with.
+            counts = np.diff(row_begin).astype(np.float64)
+            others = known & (counts > 1)
+            number, own = counts[others, np.newaxis], self.input_vectors[words[others]]
+            means[others] = (number * means[others] - own) / (number - 1)
+        return join_heads(word_head, means, self.spelling)
 
 
 def _mean_rows(table: VectorTable, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: FloatArray) -> None:

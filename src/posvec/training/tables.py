@@ -65,6 +65,7 @@ class TrainingTables(ABC):
                 rows.row_begin if is_last else words,
                 rows.rows if is_last else words[:-1].astype(np.uint32),
                 head.dim,
+                self.model.config.training.spelling_rate if is_last and len(heads) > 1 else 1.0,
             )
 
     @abstractmethod
