@@ -276,3 +276,27 @@ def test_a_compressed_model_has_almost_the_same_vectors(model, method, tmp_path)
     assert cosines.min() > {"pq": 0.9, "prune": 0.5}.get(method, 0.999)
     np.testing.assert_array_equal(loaded.vectors.table, small.vectors.table)
     assert loaded.predict_masked("karan lotek [MASK] mimol nebis", topn=1)[0].rank == 1
+
+
+# ---- the command line -----------------------------------------------------------------------------------------------
+
+
+def test_commands_take_the_weight_of_spelling(model, tmp_path, posvec_command):
+    path = tmp_path / "model"
+    model.save(path)
+    weighted = model.vectors.with_spelling(3)
+    shown = posvec_command("similarity", path, "karan", "lotek", "--spelling", "3")
+    assert float(shown.out) == pytest.approx(weighted.similarity("karan", "lotek"), abs=1e-5)
+    shown = posvec_command("neighbors", path, "karan", "--tsv", "-n", "3", "--spelling", "3")
+    near = weighted.most_similar("karan", topn=3)
+    assert [line.split("\t")[1] for line in shown.out.splitlines()] == [each.word for each in near]
+    shown = posvec_command("vector", path, "karan", "--spelling", "3")
+    np.testing.assert_allclose([float(number) for number in shown.out.split()[1:]], weighted["karan"], rtol=1e-4)
+    assert "W = 16" in posvec_command("info", path).out or "W=16" in posvec_command("info", path).out
+
+
+def test_the_weight_of_spelling_needs_two_heads(lines, small, tmp_path, posvec_command):
+    posvec.train(iter(lines[:50]), "subword", **small, output=tmp_path / "model")
+    refused = posvec_command("neighbors", tmp_path / "model", "karan", "--spelling", "2")
+    assert refused.code == 1
+    assert "preset=two-heads" in refused.err

@@ -21,10 +21,18 @@ MODELS: dict[str, dict[str, Any]] = {
     "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_ratio": 0.1},
 }
 
-# What each preset changes. paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's
-# defaults. small: for corpora under 10M words, chosen by measurement (results/benchmarks/small.md).
+# What each preset changes. two-heads: a word head and a spelling head (posvec.heads), best with the positional model.
+# paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's defaults. small: for corpora under
+# 10M words, chosen by measurement (results/benchmarks/small.md).
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
+    "two-heads": {
+        "dim": 304,
+        "word_dim": 144,
+        "epochs": 5,
+        "initial_lr": 0.05,
+        "final_lr_ratio": 0.0,
+    },
     "paper": {
         "context_mean": "words",
         "subsampling": "paper",
@@ -77,14 +85,15 @@ _MANY_WORKERS_RATIO = 0.15
 def make_config(model: str = "constrained", preset: str = "posvec", **settings: Any) -> Config:
     """Return the configuration of one of the four models, under a preset, with single settings changed.
 
-    Where it is not given, D' follows D: all features of the positional model, a fifth of the constrained model's.
+    Where they are not given, D' and W follow D: D' is all features of the positional model and a fifth of the
+    constrained model's, and W, under the preset ``two-heads``, is the multiple of 16 next to 9/19 of D.
 
     Parameters
     ----------
     model
         ``general``, ``subword``, ``positional`` or ``constrained``.
     preset
-        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults: ``posvec``, ``two-heads``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
     **settings
         Any settings of :mod:`posvec.config`.
 
@@ -106,9 +115,11 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
         raise ConfigError(f"there is no preset {preset!r}; choose from {', '.join(PRESETS)}")
     settings = canonical_names(settings)
     chosen = {**PRESETS[preset], **settings}
+    dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
     if "positional_dim" not in settings:
-        dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
         chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
+    if "word_dim" in PRESETS[preset] and "word_dim" not in settings:
+        chosen["word_dim"] = round(dim * PRESETS[preset]["word_dim"] / PRESETS[preset]["dim"] / 16) * 16
     rate = WORDS_MEAN_RATE if chosen.get("context_mean") == "words" else {}
     return Config().replace(**{**MODELS[model], **rate, **chosen})
 
@@ -116,8 +127,8 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
 def default_settings(config: Config) -> dict[str, Any]:
     """Return the value of every setting that a model of the same kind has if the setting is not given.
 
-    Settings that follow from others have the values that follow from those of ``config``: D' from D, the learning rate
-    from ``context_mean``.
+    Settings that follow from others have the values that follow from those of ``config``: D' and W from D, the learning
+    rate from ``context_mean``. The defaults of models with two heads are those of the preset ``two-heads``.
 
     Parameters
     ----------
@@ -131,8 +142,10 @@ def default_settings(config: Config) -> dict[str, Any]:
     >>> [defaults[name] for name in ("window", "dim", "positional_dim", "epochs")]
     [15, 300, 100, 1]
     """
-    following = make_config(config.kind, dim=config.model.dim, context_mean=config.model.context_mean)
-    return {**setting_values(following), "dim": ModelConfig.dim, "context_mean": ModelConfig.context_mean}
+    preset = "two-heads" if config.model.word_dim else "posvec"
+    following = make_config(config.kind, preset, dim=config.model.dim, context_mean=config.model.context_mean)
+    dim = PRESETS[preset].get("dim", ModelConfig.dim)
+    return {**setting_values(following), "dim": dim, "context_mean": ModelConfig.context_mean}
 
 
 def rate_of_workers(model: str, workers: int) -> dict[str, float]:

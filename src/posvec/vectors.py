@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posvec.config import SubwordConfig
 from posvec.corpus.sources import ProgressCallback
-from posvec.errors import PosvecError
+from posvec.errors import ConfigError, PosvecError
 from posvec.query.comparisons import ComparisonQueries
 from posvec.query.head_weights import DEFAULT_SPELLING, check_spelling
 from posvec.query.neighbors import Neighbor, NeighborQueries
@@ -132,15 +132,25 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
         Returns
         -------
         WordVectors
-            The vectors; those of a model with one head stay as they are.
+            The vectors.
+
+        Raises
+        ------
+        ConfigError
+            If the weight is not a number from 0, or if the vectors have one head only.
 
         Examples
         --------
         >>> import posvec
-        >>> vectors = posvec.load("model").vectors
-        >>> vectors.with_spelling(0.5).spelling
+        >>> model = posvec.train("corpus.txt", "positional", preset="two-heads", dim=32, epochs=1, threads=1)
+        >>> model.vectors.with_spelling(0.5).spelling
         0.5
         """
+        if not self.word_dim:
+            raise ConfigError(
+                "these vectors have no features of meaning and spelling apart, so spelling cannot be weighted; train a "
+                "model with preset=two-heads (word_dim)"
+            )
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head, weight)
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import posvec
 from posvec import CorpusError, PosvecError
 from posvec.corpus.encoding import encode
 from posvec.corpus.sources import open_corpus
@@ -178,6 +179,23 @@ def test_one_worker_learns_what_one_process_learns_up_to_rounding(cluster, varie
     assert model.output_vectors == pytest.approx(alone.output_vectors, abs=1e-5)
     assert model.positional_vectors == pytest.approx(alone.positional_vectors, abs=1e-5)
     assert model.report.loss == pytest.approx(alone.report.loss)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_train_both_heads(cluster, varied, workers):
+    settings = {**SMALL, "dim": 32, "word_dim": 16, "positional_dim": 32, "epochs": 2}
+    model = distributed.train(varied, "positional", **settings, workers=workers)
+    alone = posvec.train(varied, "positional", **settings)
+    if workers == 1:
+        for table, other in zip(model.trained_tables(), alone.trained_tables(), strict=True):
+            assert table == pytest.approx(other, abs=1e-5)
+        assert model.report.loss == pytest.approx(alone.report.loss)
+        return
+    untrained = (1 + SMALL["negatives"]) * np.log(2)
+    assert untrained - model.report.loss > 0.8 * (untrained - alone.report.loss)
+    initial = Model.create(model.config, model.vocabulary)
+    for table, before in zip(model.trained_tables(), initial.trained_tables(), strict=True):
+        assert (table != before).any(1).mean() > 0.9
 
 
 def test_at_first_one_worker_trains_alone_and_every_stretch_is_trained_once(cluster, varied, monkeypatch):

@@ -6,11 +6,14 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from posvec.system.remote import is_remote
+
+if TYPE_CHECKING:
+    from posvec.vectors import WordVectors
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in later versions
@@ -49,7 +52,17 @@ model_argument = click.argument("model", type=PATH_OR_URL)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
 plot_option = click.option("--plot", type=PATH, help="draw a .png, .svg or .pdf file")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace an existing file")
+spelling_option = click.option(
+    "--spelling",
+    type=float,
+    help="models with two heads: weight of spelling against meaning, from 0 for meaning alone  [default: 1]",
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="print only errors")
+
+
+def weighted_vectors(vectors: WordVectors, spelling: float | None) -> WordVectors:
+    """Return word vectors with the weight of spelling that was given, if any."""
+    return vectors if spelling is None else vectors.with_spelling(spelling)
 
 
 def named_models(paths: tuple[Path, ...]) -> dict[str, Path]:

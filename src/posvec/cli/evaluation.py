@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import PATH, model_argument
+from posvec.cli.arguments import PATH, model_argument, spelling_option, weighted_vectors
 from posvec.cli.output import result_options, show_result
 from posvec.errors import ConfigError
 
@@ -51,10 +51,17 @@ def evaluate() -> None:
 @_restrict_vocab
 @_case_fold
 @_oov("skip")
+@spelling_option
 @_skip_invalid
 @result_options
 def analogy(
-    model: Path, as_json: bool, output: Path | None, overwrite: bool, restrict_vocab: int, **settings: Any
+    model: Path,
+    as_json: bool,
+    output: Path | None,
+    overwrite: bool,
+    restrict_vocab: int,
+    spelling: float | None,
+    **settings: Any,
 ) -> None:
     """Evaluate MODEL by the word analogies of QUESTIONS.
 
@@ -66,7 +73,8 @@ def analogy(
         from posvec.evaluation import analogy
         from posvec.model import Model
 
-        return analogy.evaluate(Model.load(model), restrict_vocab=restrict_vocab or None, **settings)
+        vectors = weighted_vectors(Model.load(model).vectors, spelling)
+        return analogy.evaluate(vectors, restrict_vocab=restrict_vocab or None, **settings)
 
     show_result(measure, as_json, output, overwrite)
 
@@ -76,9 +84,12 @@ def analogy(
 @click.argument("pairs", nargs=-1, required=True, type=PATH)
 @_case_fold
 @_oov("subwords")
+@spelling_option
 @_skip_invalid
 @result_options
-def similarity(model: Path, as_json: bool, output: Path | None, overwrite: bool, **settings: Any) -> None:
+def similarity(
+    model: Path, as_json: bool, output: Path | None, overwrite: bool, spelling: float | None, **settings: Any
+) -> None:
     """Evaluate MODEL by the correlation of its cosine similarities with the scores of PAIRS.
 
     PAIRS are files, or folders of them, of lines "word word score", separated by tabs, commas, semicolons or spaces.
@@ -88,7 +99,7 @@ def similarity(model: Path, as_json: bool, output: Path | None, overwrite: bool,
         from posvec.evaluation import similarity
         from posvec.model import Model
 
-        return similarity.evaluate(Model.load(model), **settings)
+        return similarity.evaluate(weighted_vectors(Model.load(model).vectors, spelling), **settings)
 
     show_result(measure, as_json, output, overwrite)
 

@@ -29,8 +29,7 @@ def print_report(console: Console, model: Model, output: Path) -> None:
     assert report is not None
     table = make_table("training report", "", numbers=False)
     for name, value in [
-        ("model", f"{model.config.kind}, D = {model.config.model.dim}, D' = {model.config.model.positional_dim}, "
-                  f"c = {model.config.model.window}"),
+        ("model", f"{model.config.kind}, {_shape(model)}"),
         ("vocabulary", f"{report.vocabulary:,} words, {len(model.rows.bucket_ids):,} n-gram rows"),
         ("corpus", f"{report.tokens:,} words in {report.lines:,} lines"),
         ("counting, encoding", f"{report.before.counting:.1f} s, {report.before.encoding:.1f} s"),
@@ -47,6 +46,12 @@ def print_report(console: Console, model: Model, output: Path) -> None:
     ]:  # fmt: skip
         table.add_row(name, value)
     console.print(table)
+
+
+def _shape(model: Model) -> str:
+    shape = model.config.model
+    word_dim = f"W = {shape.word_dim}, " if shape.word_dim else ""
+    return f"D = {shape.dim}, {word_dim}D' = {shape.positional_dim}, c = {shape.window}"
 
 
 def _cluster_rows(cluster: ClusterReport | None) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from posvec.cli.arguments import json_option, model_argument, quiet_option
+from posvec.cli.arguments import json_option, model_argument, quiet_option, spelling_option, weighted_vectors
 from posvec.cli.printing import print_neighbors
 from posvec.cli.progress import progress_display
 from posvec.config import SETTINGS
@@ -33,6 +33,7 @@ restrict_option = click.option(
 @topn_option
 @restrict_option
 @click.option("--approximate", is_flag=True, help="use the index made by posvec index: faster, but can miss neighbours")
+@spelling_option
 @click.option("--tsv", is_flag=True, help="print lines of word, neighbour and similarity, separated by tabs")
 @json_option
 def neighbors(
@@ -41,6 +42,7 @@ def neighbors(
     topn: int,
     restrict_vocab: int | None,
     approximate: bool,
+    spelling: float | None,
     tsv: bool,
     as_json: bool,
 ) -> None:
@@ -52,7 +54,9 @@ def neighbors(
 
     if tsv and as_json:
         raise click.UsageError("--tsv and --json cannot be combined; choose one")
-    vectors = load_vectors(model)
+    if approximate and spelling is not None:
+        raise click.UsageError("an index has the default weight of spelling; leave out --approximate or --spelling")
+    vectors = weighted_vectors(load_vectors(model), spelling)
     index = vectors.open_index() if approximate else None
     answers = vectors.most_similar_batch(words, topn=topn, restrict_vocab=restrict_vocab, index=index)
     found = dict(zip(words, answers, strict=True))
@@ -71,12 +75,13 @@ def neighbors(
 @model_argument
 @click.argument("word")
 @click.argument("other")
+@spelling_option
 @json_option
-def similarity(model: Path, word: str, other: str, as_json: bool) -> None:
+def similarity(model: Path, word: str, other: str, spelling: float | None, as_json: bool) -> None:
     """Show the cosine similarity of two words, from -1 to 1."""
     from posvec.formats import load_vectors
 
-    value = load_vectors(model).similarity(word, other)
+    value = weighted_vectors(load_vectors(model), spelling).similarity(word, other)
     if as_json:
         _print_json({"words": [word, other], "similarity": value})
     else:
@@ -97,14 +102,23 @@ def similarity(model: Path, word: str, other: str, as_json: bool) -> None:
 )
 @topn_option
 @restrict_option
+@spelling_option
 @json_option
 def analogy(
-    model: Path, a: str, b: str, c: str, method: str, topn: int, restrict_vocab: int | None, as_json: bool
+    model: Path,
+    a: str,
+    b: str,
+    c: str,
+    method: str,
+    topn: int,
+    restrict_vocab: int | None,
+    spelling: float | None,
+    as_json: bool,
 ) -> None:
     """Show the words that are to C as B is to A."""
     from posvec.formats import load_vectors
 
-    vectors = load_vectors(model)
+    vectors = weighted_vectors(load_vectors(model), spelling)
     answer = vectors.most_similar if method == "3cosadd" else vectors.most_similar_cosmul
     found = answer([b, c], [a], topn=topn, restrict_vocab=restrict_vocab)
     if as_json:

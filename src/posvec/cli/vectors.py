@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import PATH, model_argument, sources
+from posvec.cli.arguments import PATH, model_argument, sources, spelling_option, weighted_vectors
 from posvec.cli.output import refuse_existing
 from posvec.config import SETTINGS, TextConfig
 from posvec.errors import ConfigError
@@ -29,7 +29,8 @@ _BATCH = 1000  # sentences
     show_default=True,
     help="what to do with a word that has no vector",
 )
-def vector(model: Path, words: tuple[str, ...], norm: bool, unknown: str) -> None:
+@spelling_option
+def vector(model: Path, words: tuple[str, ...], norm: bool, unknown: str, spelling: float | None) -> None:
     """Print the vectors of WORDS.
 
     Without WORDS, they are read from standard input. Each line has a word and its numbers. The vectors of words
@@ -39,7 +40,7 @@ def vector(model: Path, words: tuple[str, ...], norm: bool, unknown: str) -> Non
 
     from posvec.formats import load_vectors
 
-    vectors = load_vectors(model)
+    vectors = weighted_vectors(load_vectors(model), spelling)
     for word in words or _read_words():
         if unknown == "refuse" or vectors.has_vector(word):
             echo(f"{word} {_format_vector(vectors.get_vector(word, norm))}")

@@ -121,7 +121,10 @@ class ModelDetails:
         return ModelDetails(
             ModelSummary.of(loaded),
             len(model.rows.bucket_ids),
-            model.input_vectors.nbytes + model.output_vectors.nbytes + model.positional_vectors.nbytes,
+            sum(
+                table.nbytes
+                for table in (model.input_vectors, model.word_head, model.output_vectors, model.positional_vectors)
+            ),
             tuple(settings),
             model.report.to_dict() if model.report else None,
             model.state is not None,

@@ -242,7 +242,9 @@ def _describe_shape(model: Model) -> str:
     return (
         f"a {model.config.kind} model of {plural(len(model.vocabulary), 'word')}"
         + (f" and {plural(ngrams, 'n-gram row')}" if ngrams else "")
-        + f", D = {shape.dim} features, of which D′ = {shape.positional_dim} are weighted by position, window c = "
+        + f", D = {shape.dim} features, "
+        + (f"of which W = {shape.word_dim} come from words' own rows alone and " if shape.word_dim else "of which ")
+        + f"D′ = {shape.positional_dim} are weighted by position, window c = "
         + f"{shape.window}"
     )
 

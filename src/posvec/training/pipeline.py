@@ -66,7 +66,7 @@ def train(
     model
         ``general``, ``subword``, ``positional`` or ``constrained``.
     preset
-        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults: ``posvec``, ``two-heads``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
     config
         A whole configuration, in place of ``model`` and ``preset``.
     output
