@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import pty
-import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from posvec import plots
+from posvec.cli import main
 from posvec.cli.model_report import render_model_report
 from posvec.evaluation.clusters import find
 from posvec.evaluation.context_words import top
@@ -29,14 +31,6 @@ WORDS = ["\x1b]0;owned\x07", "\x1b[31mred", "a\rb", "a\x9b2Jb", "=1+1", "@sum", 
 CONTROLS = {chr(code) for code in (*range(32), *range(0x7F, 0xA0))} - {"\t", "\n", "\r"}
 FORMULAS = ("=1+1", "@sum", "+cmd|x", "-x", "--", "\tx", "\rx", "=\n1", "-1-1", "+1e", "-1e5x")
 INERT = ("-1", "-1.5", "+2", "-.5", "-1e-05", "+1.", "-inf", "-", "=", "", "cat", "a=b", "'x", "1-1")
-RUN = """
-import contextlib, sys
-from posvec.cli import main
-for arguments in {}:
-    sys.argv = ["posvec", *arguments]
-    with contextlib.suppress(SystemExit):
-        main()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -57,26 +51,35 @@ def saved(model, tmp_path_factory) -> Path:
     return path
 
 
-def in_terminal(commands: list[list[str]]) -> str:
+def in_terminal(commands: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> str:
     """What commands write to a terminal, as standard output and standard error."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN.format(repr(commands))],
-        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb", "COLUMNS": "200"},
-    )  # fmt: skip
-    os.close(theirs)
-    received = b""
-    try:
-        while part := os.read(ours, 65536):
-            received += part
-    except OSError:  # the other end is closed
-        pass
+    received: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65536):
+                received.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with monkeypatch.context() as patch, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        patch.setenv("TERM", "dumb")
+        patch.setenv("COLUMNS", "200")
+        patch.setattr(sys, "stdout", terminal)
+        patch.setattr(sys, "stderr", terminal)
+        for arguments in commands:
+            patch.setattr(sys, "argv", ["posvec", *arguments])
+            with pytest.raises(SystemExit):
+                main()
+    reader.join(60)
     os.close(ours)
-    assert process.wait(60) == 0
-    return received.decode()
+    return b"".join(received).decode()
 
 
-def test_no_control_character_of_a_word_or_a_name_reaches_a_terminal(saved: Path) -> None:
+def test_no_control_character_of_a_word_or_a_name_reaches_a_terminal(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = str(saved)
     shown = in_terminal(
         [
@@ -97,7 +100,8 @@ def test_no_control_character_of_a_word_or_a_name_reaches_a_terminal(saved: Path
             ["neighbors", model, "--no-such-\x1b"],
             ["evaluate", "analogy", model, "no\x1bfile"],
             ["train", "no\x1bcorpus", "-o", "x\x1b"],
-        ]
+        ],
+        monkeypatch,
     )
     assert {each for each in shown if each in CONTROLS} == set()
     for word in ("␛]0;owned␇", "␛[31mred", "a␍b", "a�2Jb", "del␡", "no␛such", "no␛file", "no␛corpus"):
@@ -141,13 +145,14 @@ def test_figures_of_words_with_control_characters_and_dollars_are_valid(model, t
         plots.context_words(top(model, find(model))),
         plots.position_curves({"\x1b$x$_model": {-1: (1, 1, 1), 1: (2, 2, 2)}, "other": {-1: (1, 1, 1), 1: (2, 2, 2)}}),
     ]
-    for figure in figures:
-        for extension in (".png", ".svg", ".pdf"):
-            plots.save(figure, tmp_path / f"figure{extension}")
-        ElementTree.parse(tmp_path / "figure.svg")
-        ElementTree.fromstring(plots.inline_svg(figure))
-    assert "�[31mred" in plots.inline_svg(figures[0])
-    assert "$\\frac{$" in plots.inline_svg(figures[0])
+    for figure, extension in zip(figures, (".svg", ".png", ".pdf"), strict=True):  # each draws texts of its own
+        plots.save(figure, tmp_path / f"figure{extension}")
+    ElementTree.parse(tmp_path / "figure.svg")
+    drawn = [plots.inline_svg(figure) for figure in figures]
+    for each in drawn:
+        ElementTree.fromstring(each)
+    assert "�[31mred" in drawn[0]
+    assert "$\\frac{$" in drawn[0]
 
 
 def test_a_report_has_no_control_characters(model, tmp_path: Path) -> None:
