@@ -31,12 +31,12 @@ def test_positional_features_follow_the_features_unless_they_are_given():
 
 
 def test_the_word_head_follows_the_dimension_under_its_preset():
-    sizes = {dim: make_config("positional", "two-heads", dim=dim).model.word_dim for dim in (1, 16, 17, 32, 100, 304)}
+    sizes = {dim: make_config("positional", "auto", dim=dim).model.word_dim for dim in (1, 16, 17, 32, 100, 304)}
     assert sizes == {1: 0, 16: 0, 17: 16, 32: 16, 100: 48, 304: 144}
-    shape = make_config("positional", "two-heads").model
+    shape = make_config("positional", "auto").model
     assert (shape.dim, shape.positional_dim, shape.word_dim) == (304, 304, 144)
-    assert make_config("general", "two-heads").model.word_dim == 0
-    assert make_config("positional", "two-heads", word_dim=32).model.word_dim == 32
+    assert make_config("general", "auto").model.word_dim == 0
+    assert make_config("positional", "auto", word_dim=32).model.word_dim == 32
 
 
 def test_learning_rates_follow_the_model_the_preset_and_the_mean_unless_they_are_given():
@@ -48,7 +48,7 @@ def test_learning_rates_follow_the_model_the_preset_and_the_mean_unless_they_are
     assert {kind: rates[kind, "posvec"] for kind in MODELS} == {kind: (0.07, share) for kind, share in own.items()}
     others = {preset: {rates[kind, preset] for kind in MODELS} for preset in PRESETS if preset != "posvec"}
     falling = {(0.05, 0.0)}
-    fallen = dict.fromkeys(("two-heads", "paper", "as-run", "fasttext"), falling)
+    fallen = dict.fromkeys(("auto", "paper", "as-run", "fasttext"), falling)
     assert others == {**fallen, "small": {(0.05, 0.5)}}
     assert make_config("subword", context_mean="words").training.initial_lr == 0.05
     assert make_config("subword", context_mean="words", initial_lr=0.03).training.initial_lr == 0.03
@@ -142,7 +142,7 @@ def test_a_stored_configuration_that_cannot_be_is_refused(stored, message):
 def test_unknown_models_and_presets_are_answered_with_those_that_exist():
     with pytest.raises(ConfigError, match=r"no model 'cbow'; choose from general, subword, positional, constrained"):
         make_config("cbow")
-    with pytest.raises(ConfigError, match=r"no preset 'big'; choose from posvec, two-heads, paper"):
+    with pytest.raises(ConfigError, match=r"no preset 'big'; choose from posvec, auto, paper"):
         make_config("general", "big")
 
 

@@ -21,12 +21,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_ratio": 0.1},
 }
 
-# What each preset changes. two-heads: a word head and a spelling head (posvec.heads), best with the positional model.
+_DEFAULT_MODEL = "constrained"
+
+# What each preset changes. auto: a word head and a spelling head (posvec.heads), best with the positional model, and
+# settings that follow the size of the corpus (posvec.automatic); those here suit 66M words.
 # paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's defaults. small: for corpora under
 # 10M words, chosen by measurement (results/benchmarks/small.md).
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
-    "two-heads": {
+    "auto": {
         "dim": 304,
         "word_dim": 144,
         "epochs": 5,
@@ -82,18 +85,19 @@ _MANY_WORKERS = 3
 _MANY_WORKERS_RATIO = 0.15
 
 
-def make_config(model: str = "constrained", preset: str = "posvec", **settings: Any) -> Config:
+def make_config(model: str | None = None, preset: str = "posvec", **settings: Any) -> Config:
     """Return the configuration of one of the four models, under a preset, with single settings changed.
 
     Where they are not given, D' and W follow D: D' is all features of the positional model and a fifth of the
-    constrained model's, and W, under the preset ``two-heads``, is the multiple of 16 next to 9/19 of D.
+    constrained model's, and W, under the preset ``auto``, is the multiple of 16 next to 9/19 of D.
 
     Parameters
     ----------
     model
-        ``general``, ``subword``, ``positional`` or ``constrained``.
+        ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
+        the preset ``auto``.
     preset
-        A set of defaults: ``posvec``, ``two-heads``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults: ``posvec``, ``auto``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
     **settings
         Any settings of :mod:`posvec.config`.
 
@@ -109,6 +113,8 @@ def make_config(model: str = "constrained", preset: str = "posvec", **settings: 
     >>> config.model.positional_dim, config.model.window
     (20, 15)
     """
+    if model is None:
+        model = "positional" if preset == "auto" else _DEFAULT_MODEL
     if model not in MODELS:
         raise ConfigError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
     if preset not in PRESETS:
@@ -128,7 +134,7 @@ def default_settings(config: Config) -> dict[str, Any]:
     """Return the value of every setting that a model of the same kind has if the setting is not given.
 
     Settings that follow from others have the values that follow from those of ``config``: D' and W from D, the learning
-    rate from ``context_mean``. The defaults of models with two heads are those of the preset ``two-heads``.
+    rate from ``context_mean``. The defaults of models with two heads are those of the preset ``auto``.
 
     Parameters
     ----------
@@ -142,17 +148,17 @@ def default_settings(config: Config) -> dict[str, Any]:
     >>> [defaults[name] for name in ("window", "dim", "positional_dim", "epochs")]
     [15, 300, 100, 1]
     """
-    preset = "two-heads" if config.model.word_dim else "posvec"
+    preset = "auto" if config.model.word_dim else "posvec"
     following = make_config(config.kind, preset, dim=config.model.dim, context_mean=config.model.context_mean)
     dim = PRESETS[preset].get("dim", ModelConfig.dim)
     return {**setting_values(following), "dim": dim, "context_mean": ModelConfig.context_mean}
 
 
-def rate_of_workers(model: str, workers: int) -> dict[str, float]:
+def rate_of_workers(model: str | None, workers: int) -> dict[str, float]:
     """Return the rate settings that ``workers`` of a cluster need in place of those of one of the four models.
 
     The updates that many workers make at the same time add noise, which a lower final rate averages out
     (benchmarks/JOURNAL.md).
     """
-    is_higher = MODELS.get(model, {}).get("final_lr_ratio", 0) > _MANY_WORKERS_RATIO
+    is_higher = MODELS.get(model or _DEFAULT_MODEL, {}).get("final_lr_ratio", 0) > _MANY_WORKERS_RATIO
     return {"final_lr_ratio": _MANY_WORKERS_RATIO} if workers >= _MANY_WORKERS and is_higher else {}

@@ -49,9 +49,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),
-            default="constrained",
-            show_default=True,
-            help="one of the four models",
+            help="one of the four models  [default: constrained; with --preset auto positional]",
         ),
     ):
         command = option(command)

@@ -59,7 +59,7 @@ RESUMED = ("state", "posvec resume")
 def train(
     corpus: tuple[str, ...],
     output: Path,
-    model: str,
+    model: str | None,
     preset: str,
     config_file: Path | None,
     vocabulary: Path | None,
@@ -102,7 +102,7 @@ def train(
             trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
     if not quiet:
         print_report(console, trained, output)
-        if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset == "small" or config or start):
+        if trained.report and trained.report.tokens < SMALL_CORPUS and not (preset in ("small", "auto") or config or start):
             console.print(
                 f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
                 "usually gives better vectors."

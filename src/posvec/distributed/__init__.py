@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Options", "resume", "search", "train"]
 
 
-def train(corpus: Source, model: str = "constrained", *, cluster: str = "auto", **arguments: Any) -> Model:
+def train(corpus: Source, model: str | None = None, *, cluster: str = "auto", **arguments: Any) -> Model:
     """Train a model on a cluster, like :func:`posvec.train`.
 
     Parameters
@@ -91,7 +91,7 @@ def resume(
 
 def search(
     corpus: Source,
-    model: str = "constrained",
+    model: str | None = None,
     *,
     output: str | os.PathLike[str],
     cluster: str = "auto",
@@ -135,7 +135,7 @@ def search(
         return run(corpus, model, output=Path(output).absolute(), runner=runner, **arguments)
 
 
-def _rate(options: Options, model: str, arguments: dict[str, Any]) -> dict[str, float]:
+def _rate(options: Options, model: str | None, arguments: dict[str, Any]) -> dict[str, float]:
     """The learning rate of this many workers, unless a preset, a configuration or a model decides it."""
     is_default = arguments.get("preset", "posvec") == "posvec" and not arguments.get("config")
     return rate_of_workers(model, options.workers) if is_default and not arguments.get("start") else {}

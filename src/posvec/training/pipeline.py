@@ -10,6 +10,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +31,7 @@ from posvec.training.callbacks import Callback
 from posvec.training.checkpoints import check_state, sources_of
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import check_parameters
+from posvec.training.following import follow_corpus
 from posvec.training.loop import train as train_model
 from posvec.training.sources import open_source
 from posvec.vocabulary import Vocabulary
@@ -43,7 +45,7 @@ class Display(FetchDisplay, Callback, Protocol):
 
 def train(
     corpus: Source,
-    model: str = "constrained",
+    model: str | None = None,
     *,
     preset: str = "posvec",
     config: Config | None = None,
@@ -64,9 +66,12 @@ def train(
     corpus
         Files, folders, globs, ``"-"``, the name of a dataset, or an iterable of sentences or token lists.
     model
-        ``general``, ``subword``, ``positional`` or ``constrained``.
+        ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
+        the preset ``auto``.
     preset
-        A set of defaults: ``posvec``, ``two-heads``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults. ``auto`` trains two heads, meaning and spelling, with settings that follow the size of the
+        corpus; any setting that is given wins. The others are ``posvec``, ``paper``, ``as-run``, ``fasttext`` and
+        ``small``.
     config
         A whole configuration, in place of ``model`` and ``preset``.
     output
@@ -118,14 +123,20 @@ def train(
     given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
     if given is not None:  # the model records the limits with which the vocabulary was made
         settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
+    follows = preset == "auto" and config is None and base is None
     if config is None and base is not None:
         config = base.config
-    config = config.replace(**settings) if config else make_config(model, preset, **settings)
+    chosen = config.replace(**settings) if config else make_config(model, preset, **settings)
     if output is not None:
         check_output(output, overwrite)
     display = display or Silent()
-    with open_source(corpus, config, custom, display) as opened, locked_folder(output):
-        created, encoded, before = prepare(opened, config, display, given, base, backend)
+    with open_source(corpus, chosen, custom, display) as opened, locked_folder(output):
+        counting = 0.0
+        if follows and given is None:
+            following = partial(follow_corpus, opened, chosen, settings, display, backend or LocalBackend())
+            counting, (chosen, given) = _timed(following)
+        created, encoded, before = prepare(opened, chosen, display, given, base, backend)
+        before = dataclasses.replace(before, counting=before.counting + counting)
         return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, backend)
 
 

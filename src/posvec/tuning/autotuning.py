@@ -27,7 +27,7 @@ from posvec.tuning.trials import TrialRunner
 def autotune(
     corpus: Source,
     seconds: float,
-    model: str = "constrained",
+    model: str | None = None,
     *,
     output: str | os.PathLike[str],
     questions: Paths = (),

@@ -31,7 +31,7 @@ Runner = Callable[[TrialRunner, int | None, float | None, bool], SearchResult]
 
 def search(
     corpus: Source,
-    model: str = "constrained",
+    model: str | None = None,
     *,
     output: str | os.PathLike[str],
     space: Iterable[str] = (),

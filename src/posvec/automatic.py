@@ -1,0 +1,64 @@
+"""Settings that follow the size of the corpus: what the preset ``auto`` leaves open until the words are counted.
+
+The more text there is, the fewer epochs are needed, and the more of the frequent words can be left out. The values are
+those of measurements on parts of Wikipedia (benchmarks/JOURNAL.md), between which they are interpolated by the
+logarithm of the number of words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from posvec.config import Config
+
+# Words of the corpus, and the best value that was found for a corpus of this size.
+_EPOCHS = ((300_000, 25), (1_000_000, 15), (7_000_000, 10), (66_000_000, 5), (343_000_000, 3))
+_SAMPLE = ((20_000_000, 1e-4), (66_000_000, 1e-5))
+
+
+def automatic_settings(words: int) -> dict[str, Any]:
+    """Return the settings that suit a corpus of so many words.
+
+    Examples
+    --------
+    >>> automatic_settings(66_000_000)
+    {'epochs': 5, 'sample': 1e-05}
+    >>> automatic_settings(1_000_000)
+    {'epochs': 15, 'sample': 0.0001}
+    """
+    return {"epochs": round(_interpolated(_EPOCHS, words)), "sample": float(f"{_interpolated(_SAMPLE, words):.1g}")}
+
+
+def describe_settings(words: int, config: Config) -> str:
+    """Return in one line what was chosen for a corpus, for people who train a model.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> print(describe_settings(6_512_345, posvec.make_config(preset="auto", epochs=10)))
+    6.5M words: 10 epochs, sample = 1e-05, min_count = 5, D = 304 (W = 144), D' = 304, window 15, rate 0.05 to 0
+    """
+    shape, training, vocabulary = config.model, config.training, config.vocabulary
+    size = f"{words / 1e6:,.1f}M words" if words >= 100_000 else f"{words:,} words"
+    epochs = "1 epoch" if training.epochs == 1 else f"{training.epochs} epochs"
+    heads = f" (W = {shape.word_dim})" if shape.word_dim else ""
+    rate = training.initial_lr
+    return (
+        f"{size}: {epochs}, sample = {vocabulary.sample:g}, min_count = "
+        f"{vocabulary.min_count}, D = {shape.dim}{heads}, D' = {shape.positional_dim}, window {shape.window}, rate "
+        f"{rate:g} to {rate * training.final_lr_ratio:g}"
+    )
+
+
+def _interpolated(points: Sequence[tuple[int, float]], words: int) -> float:
+    """The value for so many words, on a straight line of logarithms between the points next to it."""
+    if words <= points[0][0]:
+        return points[0][1]
+    for (before, low), (after, high) in pairwise(points):
+        if words <= after:
+            fraction = math.log(words / before) / math.log(after / before)
+            return float(low * (high / low) ** fraction)
+    return points[-1][1]

@@ -1,0 +1,74 @@
+"""Settings that follow the size of the corpus, and what is said about them."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import posvec
+from posvec.automatic import automatic_settings, describe_settings
+from posvec.presets import make_config
+from posvec.training.display import TerminalDisplay
+
+
+@pytest.mark.parametrize("name", ["epochs", "sample"])
+def test_the_more_words_the_fewer_epochs_and_frequent_words(name):
+    sizes = [10**exponent for exponent in range(1, 12)]
+    values = [automatic_settings(words)[name] for words in sizes]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1] > 0
+
+
+@pytest.mark.parametrize("words", [1, 100, 10**6, 12_345_678, 10**12])
+def test_every_choice_is_allowed(words):
+    config = make_config(preset="auto", **automatic_settings(words))
+    assert config.training.epochs >= 1
+    assert describe_settings(words, config)
+
+
+def test_the_model_of_the_preset_is_positional_unless_one_is_given():
+    assert make_config(preset="auto").kind == "positional"
+    assert make_config("constrained", "auto").kind == "constrained"
+    assert make_config().kind == "constrained"
+
+
+def test_a_corpus_gets_the_settings_of_its_size_and_given_ones_win(lines, small):
+    chosen = {name: value for name, value in small.items() if name not in ("sample", "dim")}
+    words = sum(len(line.split()) for line in lines[:40])
+    model = posvec.train(iter(lines[:40]), preset="auto", dim=40, **chosen)
+    expected = automatic_settings(words)
+    assert model.config.training.epochs == len(model.report.epochs) == expected["epochs"]
+    assert model.config.vocabulary.sample == model.vocabulary.config.sample == expected["sample"]
+    assert model.config.model.word_dim == 16
+    given = posvec.train(iter(lines[:40]), preset="auto", dim=40, **chosen, epochs=2, sample=0.5)
+    assert (given.config.training.epochs, given.vocabulary.config.sample) == (2, 0.5)
+
+
+def test_a_given_vocabulary_has_been_counted_elsewhere(lines, small, tmp_path):
+    posvec.train(iter(lines[:40]), "general", **small).vocabulary.save(tmp_path / "vocabulary")
+    settings = {**small, "dim": 40, "epochs": 1}
+    model = posvec.train(iter(lines[:20]), preset="auto", vocabulary=tmp_path / "vocabulary", **settings)
+    assert len(model.vocabulary) > 0
+
+
+def test_training_shows_what_was_chosen_before_it_begins(lines, small):
+    from rich.console import Console
+
+    shown = io.StringIO()
+    settings = {name: value for name, value in small.items() if name not in ("sample", "dim")}
+    with TerminalDisplay(Console(file=shown, width=200)) as display:
+        posvec.train(iter(lines[:40]), preset="auto", dim=40, **settings, epochs=3, display=display)
+    first = shown.getvalue().splitlines()[0]
+    assert (
+        " words: 3 epochs, sample = 0.0001, min_count = 1, D = 40 (W = 16), D' = 40, window 4, rate 0.05 to 0" in first
+    )
+
+
+def test_the_command_prints_the_same_line(lines, tmp_path, posvec_command):
+    (tmp_path / "corpus.txt").write_text("\n".join(lines[:40]) + "\n")
+    flags = ["--preset", "auto", "--dim", 40, "--epochs", 2, "--min-count", 1, "--threads", 1, "--buckets", 1000]
+    done = posvec_command("train", tmp_path / "corpus.txt", "-o", tmp_path / "model", *flags)
+    assert done.code == 0, done.err
+    assert " words: 2 epochs, sample = 0.0001, min_count = 1, D = 40 (W = 16)" in done.err + done.out
+    assert posvec.load(tmp_path / "model").config.vocabulary.sample == 0.0001
