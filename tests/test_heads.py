@@ -300,3 +300,37 @@ def test_the_weight_of_spelling_needs_two_heads(lines, small, tmp_path, posvec_c
     refused = posvec_command("neighbors", tmp_path / "model", "karan", "--spelling", "2")
     assert refused.code == 1
     assert "preset=auto" in refused.err
+
+
+# ---- the explorer ---------------------------------------------------------------------------------------------------
+
+
+def test_the_explorer_answers_about_models_with_two_heads(model):
+    client = pytest.importorskip("fastapi.testclient")
+    from posvec.explorer.application import make_application
+    from posvec.explorer.loaded_models import LoadedModel
+
+    loaded = LoadedModel("two", model)
+    for step in loaded.warm_up_steps():
+        step()
+    page = client.TestClient(make_application({"two": loaded}), "http://127.0.0.1:8000")
+
+    def answer(path, **parameters):
+        response = page.get(f"/api/{path}", params={"model": "two", **parameters})
+        assert response.status_code == 200, (path, response.text)
+        return response.json()
+
+    details = answer("model")
+    assert {each["name"]: each["value"] for each in details["settings"]}["word_dim"] == 16
+    assert details["bytes"] == 4 * sum(table.size for table in (*model.trained_tables(), model.positional_vectors))
+    sentence = "karan lotek [MASK] mimol nebis"
+    assert answer("masked", sentence=sentence)
+    assert answer("explanation", sentence=sentence, word="karan")
+    for view in ("positions", "clusters", "context-words", "examples"):
+        assert answer(view)
+    for word in ("karan", UNSEEN):
+        assert answer("word", word=word)
+        assert answer("neighbors", word=word)
+    assert answer("similarity", first="karan", second="lotek")
+    assert answer("analogy", a="karan", b="lotek", c="mimol")
+    assert answer("map", word="karan")

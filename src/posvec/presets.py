@@ -32,6 +32,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "auto": {
         "dim": 304,
         "word_dim": 144,
+        "max_n": 5,
         "epochs": 5,
         "initial_lr": 0.05,
         "final_lr_ratio": 0.0,

@@ -22,7 +22,7 @@ from posvec.errors import ConfigError
 from posvec.query.parsing import parse_number
 from posvec.system.arrays import FloatArray, unit_rows
 
-DEFAULT_SPELLING = 1.0
+DEFAULT_SPELLING = 0.9
 """s by default."""
 
 
