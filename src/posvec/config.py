@@ -103,6 +103,7 @@ class TrainingConfig:
         0.5,
         "learning rate of the spelling head as a fraction of that of the word head, in models with both (word_dim)",
         0,
+        10,
     )
     final_lr_ratio: float = setting(
         0.25,

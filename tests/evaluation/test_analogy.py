@@ -301,7 +301,7 @@ def test_more_given_words_get_fewer_candidates_at_a_time_and_the_same_answers(
 
 
 def test_results_of_many_sections_are_counted_in_time_proportional_to_the_questions(tmp_path: Path) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     result = ask(tmp_path, "".join(f": {i}\n" + "man king woman queen\n" * 40 for i in range(5000)))
     assert (len(result.sections), result.correct) == (5000, 200_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -44,7 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SLICE = [
     point
     for number, point in enumerate(each for each in grid.points() if grid.is_documented(each) and each.lr != 0.025)
-    if number % 19 == 0
+    if number % 18 == 0
 ]
 
 

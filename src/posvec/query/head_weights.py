@@ -43,8 +43,8 @@ def join_heads(word: FloatArray, spelling: FloatArray, weight: float | None) -> 
 
     Examples
     --------
-    >>> join_heads(np.array([[3, 4]], np.float32), np.array([[0, 2]], np.float32), weight=1).round(3).tolist()
-    [[0.4239999949932098, 0.5659999847412109, 0.0, 0.7070000171661377]]
+    >>> print(join_heads(np.array([[3, 4]], np.float32), np.array([[0, 2]], np.float32), weight=1).round(2))
+    [[0.42 0.57 0.   0.71]]
     """
     if weight is None:
         return np.concatenate([word, spelling], 1)
