@@ -196,7 +196,7 @@ def test_examining_takes_a_fraction_of_the_time(fifty: Path, monkeypatch: pytest
     original = Fixed16Tables.saturated
     monkeypatch.setattr(Fixed16Tables, "saturated", lambda tables: calls.append(1) or original(tables))
     posvec.train(fifty, "general", dim=8, epochs=50, sample=0.0, min_count=1, threads=1, initial_lr=0.025)
-    assert 50 <= len(calls) <= 110
+    assert 40 <= len(calls) <= 55  # once per epoch, until float32 is used
 
 
 def test_divergence_on_a_few_words_is_noticed_at_the_end() -> None:

@@ -102,11 +102,8 @@ def train(
             trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
     if not quiet:
         print_report(console, trained, output)
-        if (
-            trained.report
-            and trained.report.tokens < SMALL_CORPUS
-            and not (preset in ("small", "auto") or config or start)
-        ):
+        is_chosen = preset in ("small", "auto") or config or start
+        if trained.report and trained.report.tokens < SMALL_CORPUS and not is_chosen:
             console.print(
                 f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
                 "usually gives better vectors."

@@ -4,8 +4,8 @@ Tables of 16-bit numbers that reach their bounds are trained further in float32.
 untrained model, training ends, and the model becomes again what it was when the loss was lowest.
 
 Examinations are made after chunks whose numbers follow from the corpus alone, so that training with one thread that was
-interrupted and resumed continues with the same bits. An examination reads a sample of the rows and takes less than a
-millisecond; the tables are copied only after enough words that copying takes less than 1 % of the time.
+interrupted and resumed continues with the same bits. An examination reads a sample of the rows and takes less than half
+a millisecond; the tables are copied only after so many words that copying takes less than 1 % of the time.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ MAX_SATURATED = 0.001
 """The largest fraction of saturated features with which a table stays in 16 bits. In trainings of large texts that
 succeed, one feature in millions reaches the bound."""
 
-_WORDS_PER_EXAMINATION = 200_000  # at most; about a third of a second with one thread
+_WORK_PER_EXAMINATION = 72_000_000  # at most; 200,000 words at D = 300, about a quarter of a second with one thread
 _EXAMINATIONS = 20  # of a training, at least, if it has so many chunks
 _CHUNKS_PER_PAUSE = 200  # of each of several threads, which wait for each other on average half a chunk
 _CHUNKS_PER_GLANCE = 50  # of each thread, without a pause
+_SMALL_COPY = 1 << 20  # bytes; copied in about the time of an examination
 _MAX_COPY = 1 << 27  # bytes; training of larger tables takes so long that checkpoints are written
-_WORDS_PER_COPIED_BYTE = 0.2  # copying 1 GB/s into new memory takes 0.4 % of the time of training 0.8M words/s
+_WORK_PER_WORD = 60  # besides D: training a word takes about as long as D + 60 features
+_WORK_PER_COPIED_BYTE = 240  # copies take 0.1 % of the time at 4 GB/s, and 0.5 % the first time, into new memory
 _NOISE = 1.1  # the ratio of a loss to the lowest one up to which training makes progress
 
 
@@ -71,7 +73,8 @@ class Supervisor:
         if executor.threads > 1:
             self.interval = _CHUNKS_PER_PAUSE * executor.threads
         else:
-            self.interval = min(int(_WORDS_PER_EXAMINATION / per_chunk), chunks // _EXAMINATIONS)
+            words = _WORK_PER_EXAMINATION / (model.config.model.dim + _WORK_PER_WORD)
+            self.interval = min(int(words / per_chunk), chunks // _EXAMINATIONS)
         self.interval = max(1, self.interval)
         if executor.trainer is None:  # the model has the present values only at the end of a job
             self.interval = corpus.chunks
@@ -117,7 +120,8 @@ class Supervisor:
         None stands for the mean over too few masked words, which are then part of the next examination. They are enough
         if features are saturated as well, or if this is the last examination.
         """
-        if self.recent.masked_words < (1 if is_last or self.is_saturated else MIN_MASKED_WORDS):
+        masked_words = self.recent.masked_words
+        if masked_words < MIN_MASKED_WORDS and not (masked_words and (is_last or self.is_saturated)):
             return None
         mean = self.recent.mean
         check_mean_loss(self._model, mean, self._lowest, epoch, words)
@@ -133,9 +137,17 @@ class Supervisor:
             return
         tables = trainer.tables.stored
         size = sum(table.nbytes for table in tables)
-        words = size * _WORDS_PER_COPIED_BYTE * self._executor.threads
-        if size <= _MAX_COPY and state.words - (self._copy.state.words if self._copy else 0) >= words:
-            self._copy = _Copy(tables.copy(), state)
+        work = max(0, size - _SMALL_COPY) * _WORK_PER_COPIED_BYTE
+        words = work / (self._model.config.model.dim + _WORK_PER_WORD) * self._executor.threads
+        if size > _MAX_COPY or state.words - (self._copy.state.words if self._copy else 0) < words:
+            return
+        if self._copy is None:
+            copies = tables.copy()
+        else:
+            copies = self._copy.tables
+            for copy, table in zip(copies, tables, strict=True):
+                np.copyto(copy, table)
+        self._copy = _Copy(copies, state)
 
     def use_float32(self) -> None:
         """Train on in float32; 16-bit copies are discarded."""

@@ -171,9 +171,12 @@ class LiveTable(QuantizedTable):
         """Return the fraction of features that are at the bounds, in a sample of the rows."""
         rows, dim = self.shape
         sample = slice(None, None, -(-rows // _SAMPLED_ROWS))
-        features: RowArray = self.codes[sample, :dim] if self._tables.is_taken else self.floats[sample]
-        bound = np.float32(_MAX_CODE if self._tables.is_taken else _MAX_CODE * self.unit)
-        return np.count_nonzero((features >= bound) | (features <= -bound)) / max(1, features.size)
+        is_taken = self._tables.is_taken
+        features: RowArray = np.ascontiguousarray(self.codes[sample, :dim]) if is_taken else self.floats[sample]
+        bound = _MAX_CODE if is_taken else np.float32(_MAX_CODE * self.unit)
+        if not features.size or -bound < features.min() <= features.max() < bound:  # nearly always, and fast
+            return 0.0
+        return np.count_nonzero((features >= bound) | (features <= -bound)) / features.size
 
 
 UNITS = {
