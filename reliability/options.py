@@ -1,6 +1,6 @@
 """Hostile values for every option and argument of every command.
 
-    python reliability/options.py [COMMAND ...] [-o results/reliability/options.md]
+    python reliability/options.py [COMMAND ...] [--every 1] [-o results/reliability/options.md]
 
 The options are those that the command line itself lists. A run must end within a minute and 3 GB, with success or with
 an error of a few lines, never with a traceback. Numbers that no option can mean (not finite, of 31 digits) must be
@@ -22,8 +22,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from datetime import datetime, timezone
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,10 +63,10 @@ NUMBERS = (
 QUICK = ("1" + 30 * "0", "nan", "-1", "", "\udcff")
 """The values that `make test` tries."""
 UNLIMITED = (
-    "--a", "--buckets", "--count", "--neighbors", "--restrict-vocab", "--score-limit", "--seed", "--sync-updates",
-    "--sync-words", "--top", "--topn", "--trials", "--warmup-words", "--words",
+    "--a", "--buckets", "--clip", "--count", "--lr-divisor", "--neighbors", "--restrict-vocab", "--score-limit",
+    "--seed", "--sync-updates", "--sync-words", "--top", "--topn", "--trials", "--warmup-words", "--words",
 )  # fmt: skip
-"""Options of which any large number has a meaning: a limit that is never reached, or a seed."""
+"""Options of which any large number has a meaning: a limit that is never reached, a divisor, or a seed."""
 LENGTHS = ("--trials", "--epochs")
 """Options that decide how long a command runs, which may be forever."""
 SECONDS = 60
@@ -145,31 +147,49 @@ class Outcome(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commands", nargs="*", metavar="COMMAND", help="only commands that begin with this word")
-    parser.add_argument("-o", "--output", type=Path, default=None if len(sys.argv) > 1 else RESULT)
+    parser.add_argument("--every", type=int, default=1, help="try every n-th value")
+    parser.add_argument("-o", "--output", type=Path, help="default with all commands: results/reliability/options.md")
     given = parser.parse_args()
+    output = given.output or (None if given.commands else RESULT)
+    os.environ["OMP_NUM_THREADS"] = "1"  # every run is a fork; PyTorch reads it when it is imported
     chosen = [name for name in COMMANDS if not given.commands or name.split()[0] in given.commands]
     tried: Counter[str] = Counter()
     faults: list[tuple[str, str, str, str]] = []
-    for library in ("torch", "sklearn.model_selection", "scipy.stats", "matplotlib.figure", "optuna"):
+    for library in ("torch._dynamo", "sklearn.model_selection", "scipy.stats", "matplotlib.figure", "optuna"):
         with suppress(ImportError):
             import_module(library)  # once, instead of in every child
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
         prepare_slow(Path(folder))
-        for attempt in (each for name in chosen for each in attempts(name)):
+        for attempt in islice((each for name in chosen for each in attempts(name)), 0, None, given.every):
             tried[attempt.command] += 1
             if fault := attempt_in(Path(folder), attempt).fault(attempt):
                 faults.append((attempt.command, attempt.option, ascii(attempt.value[:40]), fault))
                 print(*faults[-1], sep=" · ", flush=True)
     print(f"{tried.total():,} command lines, {len(faults)} faults")
-    if given.output:
+    if output:
         rows = [(name, f"{number:,}", sum(fault[0] == name for fault in faults)) for name, number in tried.items()]
-        parts = [
-            f"# Hostile values for every option\n\n{made_by('python reliability/options.py')}",
-            table(["command", "runs", "faults"], rows),
-        ]
-        write(given.output, "\n\n".join(parts))
+        command = f"python reliability/options.py --every {given.every}"
+        write(output, report(rows, faults, f"{datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command)}"))
     sys.exit(bool(faults))
+
+
+def report(rows: list[tuple[str, str, int]], faults: list[tuple[str, str, str, str]], made: str) -> str:
+    """Return the result as Markdown."""
+    runs, found = sum(int(row[1].replace(",", "")) for row in rows), "; ".join(" · ".join(fault) for fault in faults)
+    return f"""# Hostile values for every option
+
+{runs:,} command lines of {len(rows)} commands, each with one hostile value of one option or argument:
+{len(NUMBERS)} for numbers, {len(TEXTS) + len(QUICK) - 1} for texts, of which every n-th is tried (--every). A command
+must end within {SECONDS} s and 3 GB, with a result or with an error message, without a traceback; numbers that an
+option cannot mean (not finite, of 31 digits) must be refused. Of --trials and --epochs, which decide how long a
+command runs, a large number may run longer.
+
+{table(["command", "command lines", "faults"], rows)}
+
+Faults: {found or "none"}.
+
+{made}"""
 
 
 def attempts(name: str, values: Sequence[str] | None = None) -> Iterator[Attempt]:
@@ -245,7 +265,7 @@ def _posvec(folder: Path, *arguments: str) -> None:
 def attempt_in(folder: Path, attempt: Attempt) -> Outcome:
     """Run a command in a child process, in a copy of the prepared folder."""
     with tempfile.TemporaryDirectory() as copy, tempfile.TemporaryFile() as output:
-        work = Path(copy, "work")
+        work = Path(copy, "one", "two")  # ../.. has nothing else
         shutil.copytree(folder, work)
         child = os.fork()
         if not child:
