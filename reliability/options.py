@@ -63,8 +63,9 @@ NUMBERS = (
 QUICK = ("1" + 30 * "0", "nan", "-1", "", "\udcff")
 """The values that `make test` tries."""
 UNLIMITED = (
-    "--a", "--buckets", "--clip", "--count", "--lr-divisor", "--neighbors", "--restrict-vocab", "--score-limit",
-    "--seed", "--sync-updates", "--sync-words", "--top", "--topn", "--trials", "--warmup-words", "--words",
+    "--a", "--buckets", "--checkpoint-minutes", "--clip", "--count", "--lr-divisor", "--neighbors",
+    "--restrict-vocab", "--score-limit", "--seed", "--sync-updates", "--sync-words", "--top", "--topn", "--trials",
+    "--warmup-words", "--words",
 )  # fmt: skip
 """Options of which any large number has a meaning: a limit that is never reached, a divisor, or a seed."""
 LENGTHS = ("--trials", "--epochs")
@@ -168,13 +169,13 @@ def main() -> None:
                 print(*faults[-1], sep=" · ", flush=True)
     print(f"{tried.total():,} command lines, {len(faults)} faults")
     if output:
-        rows = [(name, f"{number:,}", sum(fault[0] == name for fault in faults)) for name, number in tried.items()]
+        rows = [[name, f"{number:,}", str(sum(fault[0] == name for fault in faults))] for name, number in tried.items()]
         command = f"python reliability/options.py --every {given.every}"
         write(output, report(rows, faults, f"{datetime.now(timezone.utc):%Y-%m-%d}. {made_by(command)}"))
     sys.exit(bool(faults))
 
 
-def report(rows: list[tuple[str, str, int]], faults: list[tuple[str, str, str, str]], made: str) -> str:
+def report(rows: list[list[str]], faults: list[tuple[str, str, str, str]], made: str) -> str:
     """Return the result as Markdown."""
     runs, found = sum(int(row[1].replace(",", "")) for row in rows), "; ".join(" · ".join(fault) for fault in faults)
     return f"""# Hostile values for every option

@@ -94,6 +94,12 @@ def test_every_command_has_a_command_line_for_hostile_values() -> None:
     assert sorted([*options.COMMANDS, *options.SKIPPED]) == sorted(options.all_commands())
 
 
+def test_the_result_of_hostile_values_is_a_table() -> None:
+    written = options.report([["info", "21", "1"]], [("info", "model", "'/'", "exit code 70")], "Made by hand.")
+    assert "| info | 21 | 1 |" in written
+    assert "info · model · '/' · exit code 70" in written
+
+
 @pytest.mark.parametrize("command", [name for name in options.COMMANDS if name.split()[0] not in SLOW])
 def test_a_hostile_value_of_each_option_is_refused_or_works(
     command: str, prepared: Path, posvec_command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
