@@ -20,6 +20,12 @@ def test_the_more_words_the_fewer_epochs_and_frequent_words(name):
     assert values[0] > values[-1] > 0
 
 
+@pytest.mark.parametrize(("name", "small", "large"), [("min_count", 3, 5), ("window", 5, 15)])
+def test_small_corpora_keep_rarer_words_and_have_a_smaller_window(name, small, large):
+    values = [automatic_settings(words)[name] for words in (10**5, 10**6, 10**8, 10**9)]
+    assert values == [small, small, large, large]
+
+
 @pytest.mark.parametrize("words", [1, 100, 10**6, 12_345_678, 10**12])
 def test_every_choice_is_allowed(words):
     config = make_config(preset="auto", **automatic_settings(words))
@@ -43,6 +49,21 @@ def test_a_corpus_gets_the_settings_of_its_size_and_given_ones_win(lines, small)
     assert model.config.model.word_dim == 16
     given = posvec.train(iter(lines[:40]), preset="auto", dim=40, **chosen, epochs=2, sample=0.5)
     assert (given.config.training.epochs, given.vocabulary.config.sample) == (2, 0.5)
+
+
+def test_words_are_counted_once_whatever_is_chosen(lines, small, monkeypatch):
+    settings = {name: value for name, value in small.items() if name not in ("min_count", "window")}
+    text = [*lines[:40], "thrice thrice thrice twice twice"]
+    model = posvec.train(iter(text), preset="auto", **{**settings, "dim": 40, "epochs": 1})
+    assert "thrice" in model.vocabulary
+    assert "twice" not in model.vocabulary
+    monkeypatch.setattr("posvec.automatic._FEW_WORDS", 0)
+    model = posvec.train(iter(text), preset="auto", **{**settings, "dim": 40, "epochs": 1})
+    assert "thrice" not in model.vocabulary
+    assert model.vocabulary.config.min_count == model.config.vocabulary.min_count == 5
+    counted = posvec.train(iter(text), "positional", **{**settings, "dim": 40, "epochs": 1, "min_count": 5})
+    assert model.vocabulary.words == counted.vocabulary.words
+    assert model.vocabulary.counts.tolist() == counted.vocabulary.counts.tolist()
 
 
 def test_a_given_vocabulary_has_been_counted_elsewhere(lines, small, tmp_path):

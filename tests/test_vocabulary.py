@@ -1,5 +1,6 @@
 """Vocabularies: counts, limits, probabilities and files."""
 
+import itertools
 import json
 import os
 import random
@@ -243,3 +244,16 @@ def test_counting_the_same_corpus_again_uses_the_cache(tmp_path: Path) -> None:
     assert Vocabulary.count(open_corpus(path), VocabularyConfig(min_count=10)).words == ["a"]
     stored.write_text("damaged")
     assert Vocabulary.count(open_corpus(path)).words == ["a", "b"]
+
+
+def test_limits_of_a_vocabulary_are_those_of_counting():
+    counts = {"a": 9, "b": 5, "c": 5, "d": 3, "e": 1}
+    whole = Vocabulary.from_counts(counts, VocabularyConfig(min_count=1))
+    for least, most in itertools.product((1, 3, 4, 5, 9), (None, 1, 2, 9)):
+        config = VocabularyConfig(min_count=least, max_words=most)
+        limited, expected = whole.limited(config), Vocabulary.from_counts(counts, config)
+        assert limited.words == expected.words
+        assert limited.counts.tolist() == expected.counts.tolist()
+        assert (limited.total_words, limited.config) == (expected.total_words, config)
+    with pytest.raises(CorpusError, match=r"no word of the vocabulary occurs 10 times.* lower min_count"):
+        whole.limited(VocabularyConfig(min_count=10))

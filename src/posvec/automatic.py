@@ -1,8 +1,8 @@
 """Settings that follow the size of the corpus: what the preset ``auto`` leaves open until the words are counted.
 
-The more text there is, the fewer epochs are needed, and the more of the frequent words can be left out. The values are
-those of measurements on parts of Wikipedia (benchmarks/JOURNAL.md), between which they are interpolated by the
-logarithm of the number of words.
+The more text there is, the fewer epochs are needed, the more of the frequent words can be left out, and the wider the
+window can be; the less text there is, the rarer the words that must be kept. The values are those of measurements on
+parts of Wikipedia (benchmarks/JOURNAL.md). Those of epochs and sample are interpolated between sizes, by logarithms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from posvec.config import Config
 
 # Words of the corpus, and the best value that was found for a corpus of this size.
 _EPOCHS = ((300_000, 25), (1_000_000, 15), (7_000_000, 10), (66_000_000, 5), (343_000_000, 3))
-_SAMPLE = ((20_000_000, 1e-4), (66_000_000, 1e-5))
+_SAMPLE = ((7_000_000, 1e-4), (66_000_000, 1e-5))
+
+LEAST_MIN_COUNT = 3
+"""The smallest ``min_count`` that is chosen, with which words are counted before one is chosen."""
+
+_SMALL_WINDOW = 3_000_000  # words, below which a window of 5 is better than one of 15
+_FEW_WORDS = 10_000_000  # below which words of three and four tokens are kept
 
 
 def automatic_settings(words: int) -> dict[str, Any]:
@@ -25,11 +31,16 @@ def automatic_settings(words: int) -> dict[str, Any]:
     Examples
     --------
     >>> automatic_settings(66_000_000)
-    {'epochs': 5, 'sample': 1e-05}
+    {'epochs': 5, 'sample': 1e-05, 'min_count': 5, 'window': 15}
     >>> automatic_settings(1_000_000)
-    {'epochs': 15, 'sample': 0.0001}
+    {'epochs': 15, 'sample': 0.0001, 'min_count': 3, 'window': 5}
     """
-    return {"epochs": round(_interpolated(_EPOCHS, words)), "sample": float(f"{_interpolated(_SAMPLE, words):.1g}")}
+    return {
+        "epochs": round(_interpolated(_EPOCHS, words)),
+        "sample": float(f"{_interpolated(_SAMPLE, words):.1g}"),
+        "min_count": LEAST_MIN_COUNT if words < _FEW_WORDS else 5,
+        "window": 5 if words < _SMALL_WINDOW else 15,
+    }
 
 
 def describe_settings(words: int, config: Config) -> str:

@@ -109,6 +109,26 @@ class Vocabulary:
             publish(temporary, path, {"name": f"vocabulary of {corpus.name}"})
         return vocabulary
 
+    def limited(self, config: VocabularyConfig) -> Vocabulary:
+        """Return the same vocabulary with narrower limits: a higher ``min_count``, or fewer words at most.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary.from_counts({"the": 9, "dog": 5}, VocabularyConfig(min_count=2))
+        >>> vocabulary.limited(VocabularyConfig(min_count=6)).words
+        ['the']
+
+        Raises
+        ------
+        CorpusError
+            If no word is left.
+        """
+        kept = int(np.searchsorted(-self.counts, -config.min_count, "right"))  # counts descend
+        kept = min(kept, len(self) if config.max_words is None else config.max_words)
+        if not kept:
+            raise no_words_error("the vocabulary", len(self), self.total_words, int(self.counts.max(initial=0)), config)
+        return Vocabulary(self.words[:kept], self.counts[:kept], self.total_words, config)
+
     @staticmethod
     def from_counts(counts: Mapping[str, int], config: VocabularyConfig | None = None) -> Vocabulary:
         """Create a vocabulary from counts, with the same limits as if the words had been counted here.

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from posvec.automatic import automatic_settings, describe_settings
+from posvec.automatic import LEAST_MIN_COUNT, automatic_settings, describe_settings
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, ProgressCallback
 from posvec.training.backend import Backend
@@ -38,10 +38,11 @@ def follow_corpus(
     backend
         Where words are counted.
     """
+    counted = config if "min_count" in given else config.replace(min_count=LEAST_MIN_COUNT)
     with display.stage("counting") as progress:
-        vocabulary = backend.count(corpus, config, progress)
+        vocabulary = backend.count(corpus, counted, progress)
     words = vocabulary.total_words
     chosen = {name: value for name, value in automatic_settings(words).items() if name not in given}
     config = config.replace(**chosen)
     display.note(describe_settings(words, config))
-    return config, vocabulary
+    return config, vocabulary.limited(config.vocabulary)
