@@ -46,7 +46,10 @@ class Fixed16Rows {
     // Every row += (sum - before) weight, rounded: each of kRoundings rows by a rounding of its own.
     template <class GetGroup>
     void add_update(float *sum, const float *before, float weight, std::size_t count, GetGroup group) {
-        rounding_.round(steps_, sum, before, weight, stride_);
+        if (count == 1)  // in a word head
+            rounding_.round<1>(steps_, sum, before, weight, stride_);
+        else
+            rounding_.round(steps_, sum, before, weight, stride_);
         for_groups<kRoundings>(count, [&]<int T>(std::size_t k) {
             const Group<T> rows = group.template operator()<T>(k);
             add_steps(rows, steps_, stride_);

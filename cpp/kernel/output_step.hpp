@@ -3,11 +3,11 @@
 //     for w in {w_t} + negatives:   g = lr (y - sigma(u_C . v_w));   e += g v_w;   v_w += g u_C
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "chunk.hpp"
+#include "loss_sum.hpp"
 #include "options.hpp"
 #include "padding.hpp"
 #include "prefetch_batch.hpp"
@@ -48,7 +48,7 @@ template <class Rows> class OutputStep {
     }
 
     ChunkResult finish() {
-        flush_loss();
+        result_.loss = loss_.finish();
         return result_;
     }
 
@@ -62,24 +62,11 @@ template <class Rows> class OutputStep {
             const Vec<Real> score = load(s_.scores + k) * sign, odds = exp<Real>(score);  // of the wrong answer
             Vec<Real> g = odds / (1 + odds) * -lr_ * sign;
             if (limit > 0) g = score > limit || score < -limit ? Vec<Real>{} : g;
-            g = iota<Real>() + static_cast<Real>(k) < static_cast<Real>(count) ? g : Vec<Real>{};
-            store(s_.scores + k, score);
-            store(s_.odds + k, odds);
-            store(s_.step_sizes + k, g);
+            const auto is_example = iota<Real>() + static_cast<Real>(k) < static_cast<Real>(count);
+            store(s_.step_sizes + k, is_example ? g : Vec<Real>{});
+            loss_.add(is_example ? score : Vec<Real>{}, is_example ? odds : Vec<Real>{});
             sign = Vec<Real>{} + 1;
         }
-        for (std::size_t k = 0; k < count; k++)
-            if (s_.scores[k] > 20) {
-                result_.loss += s_.scores[k];  // log(1 + exp(x)) = x to the double precision of the sum
-            } else {
-                odds_product_ *= 1 + static_cast<double>(s_.odds[k]);  // one logarithm for many factors
-                if (odds_product_ > 1e200) flush_loss();
-            }
-    }
-
-    void flush_loss() {
-        result_.loss += std::log(odds_product_);
-        odds_product_ = 1;
     }
 
     // Never inlined: in one function for all T the compiler would allocate registers worse for each of them.
@@ -104,7 +91,7 @@ template <class Rows> class OutputStep {
     const std::uint32_t negatives_;
     const Real score_limit_, lr_;
     const Scratch<Format> s_;
-    double odds_product_ = 1;  // its logarithm is a part of the loss
+    LossSum<Real> loss_;
     ChunkResult result_;
 };
 

@@ -92,10 +92,9 @@ template <class Format> struct Scratch {
     Real *positions_before = pool.take<Real>(sizes.positions * sizes.positional);
     Real *trained_mask = pool.take<Real>(sizes.positional);
 
-    // The examples of a masked word: their output rows, scores, exp of the scores, and g.
+    // The examples of a masked word: their output rows, scores, and g.
     Stored **output_rows = pool.take<Stored *>(sizes.examples);
     Real *scores = pool.take<Real>(padded(sizes.examples));
-    Real *odds = pool.take<Real>(padded(sizes.examples));
     Real *step_sizes = pool.take<Real>(padded(sizes.examples));
 
     // Copies of rows, and what they were when they were fetched.

@@ -17,8 +17,9 @@ class StochasticRounding {
         for (auto &state : states_) state = static_cast<std::uint32_t>(mix_bits(seed += kMixStep) >> 32) | 1;
     }
 
-    // kRoundings rows of n units, each of them (x - before) weight on average: rounded up where the fraction is above a
-    // random threshold. The thresholds of different rows are evenly spaced.
+    // The first `Count` of kRoundings rows of n units, each of them (x - before) weight on average: rounded up where the
+    // fraction is above a random threshold. The thresholds of different rows are evenly spaced.
+    template <std::size_t Count = kRoundings>
     void round(std::int16_t *steps, const float *x, const float *before, float weight, std::size_t n) {
         const float to_parts = weight * (kParts / kInputUnit);
         for_fixed16_vectors(n, [&](std::size_t index, std::size_t lower, std::size_t upper) {
@@ -28,7 +29,7 @@ class StochasticRounding {
             const Int16s fraction =
                 pack(lower_parts << 16 >> 16, upper_parts << 16 >> 16) ^ kSignBit;  // compared as signed
             const Uint16s random = Uint16s(draw(index));
-            for (std::size_t i = 0; i < kRoundings; i++) {
+            for (std::size_t i = 0; i < Count; i++) {
                 const Int16s threshold = Int16s(random + static_cast<std::uint16_t>(i * 65536 / kRoundings));
                 store(steps + i * n + index, integer - (fraction > threshold));
             }

@@ -124,7 +124,7 @@ template <class Rows> class Trainer {
             if (options_.exact_gradient) scale(error, weight, stride_);
             if (positional_) update_positional(t, first, slot, error);
         }
-        update_plain(begin, end, first, last, slot);
+        if (plain_) update_plain(begin, end, first, last, slot);
     }
 
     // P[i] = sum of X over the first i words of the micro-batch, plain features; likewise the number of their rows.
@@ -179,6 +179,7 @@ template <class Rows> class Trainer {
             });
             for (int c = 0; c < C; c++) store(s.context + j + c * lanes, total[c] * weight);
         });
+        if (!plain_) return;
         const Real *low = s.prefix + (draws_.first[t] - first) * stride;
         const Real *high = s.prefix + (draws_.last[t] + 1 - first) * stride;
         const Real *own = s.sums + slot[t - first] * stride;
