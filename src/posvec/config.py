@@ -92,9 +92,9 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = setting(1, "passes over the corpus", 1, 2**31 - 1)
+    epochs: int = setting(5, "passes over the corpus", 1, 2**31 - 1)
     initial_lr: float = setting(
-        0.07,
+        0.05,
         "learning rate at the start, 0.025 to 0.1; at most 0.05 with context_mean=words, at least 0.05 with "
         "initializer=vanilla",
         0,
@@ -106,9 +106,8 @@ class TrainingConfig:
         10,
     )
     final_lr_ratio: float = setting(
-        0.25,
-        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs of a large "
-        "text 0.1 is better; preset small has 0.5",
+        0.0,
+        "final learning rate as a fraction of initial_lr, reached linearly",
         0,
         1,
     )
@@ -235,7 +234,9 @@ class Config:
 
     @property
     def kind(self) -> str:
-        """Which of the paper's four models this is; for display only."""
+        """``two-heads``, or which of the paper's four models this is; for display only."""
+        if self.model.word_dim:
+            return "two-heads"
         if self.model.positional_dim == 0:
             return "subword" if self.subwords.subwords else "general"
         return "positional" if self.model.positional_dim == self.model.dim else "constrained"

@@ -21,8 +21,6 @@ from posvec.cli.printing import print_report
 from posvec.cli.progress import training_display
 from posvec.config import GROUPS, SETTINGS
 
-# With fewer words than this, posvec train recommends the preset small.
-SMALL_CORPUS = 10_000_000
 # The key that the config.json of an interrupted model has, and the command that resumes training.
 RESUMED = ("state", "posvec resume")
 
@@ -102,12 +100,6 @@ def train(
             trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
     if not quiet:
         print_report(console, trained, output)
-        is_chosen = preset in ("small", "auto") or config or start
-        if trained.report and trained.report.tokens < SMALL_CORPUS and not is_chosen:
-            console.print(
-                f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
-                "usually gives better vectors."
-            )
 
 
 @click.command()

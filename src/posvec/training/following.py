@@ -30,7 +30,7 @@ def follow_corpus(
     corpus
         The text.
     config
-        The configuration, of the preset ``auto``.
+        The configuration, of the default preset.
     given
         The names of settings that the user has given, which are not chosen.
     display
@@ -42,7 +42,7 @@ def follow_corpus(
     with display.stage("counting") as progress:
         vocabulary = backend.count(corpus, counted, progress)
     words = vocabulary.total_words
-    chosen = {name: value for name, value in automatic_settings(words).items() if name not in given}
+    chosen = {name: value for name, value in automatic_settings(words, config.model.word_dim > 0).items() if name not in given}
     config = config.replace(**chosen)
     display.note(describe_settings(words, config))
     return config, vocabulary.limited(config.vocabulary)

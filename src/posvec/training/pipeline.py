@@ -19,7 +19,7 @@ from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
 from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
-from posvec.presets import make_config
+from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
@@ -47,7 +47,7 @@ def train(
     corpus: Source,
     model: str | None = None,
     *,
-    preset: str = "posvec",
+    preset: str = DEFAULT_PRESET,
     config: Config | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -66,12 +66,12 @@ def train(
     corpus
         Files, folders, globs, ``"-"``, the name of a dataset, or an iterable of sentences or token lists.
     model
-        ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
-        the preset ``auto``.
+        By default a model with two heads, one for meaning and one for spelling (``two-heads``), or one of the paper's:
+        ``general``, ``subword``, ``positional`` or ``constrained``.
     preset
-        A set of defaults. ``auto`` trains two heads, meaning and spelling, with settings that follow the size of the
-        corpus; any setting that is given wins. The others are ``posvec``, ``paper``, ``as-run``, ``fasttext`` and
-        ``small``.
+        A set of defaults. Under ``posvec``, epochs and other settings follow the size of the corpus
+        (:mod:`posvec.automatic`), and any setting that is given wins. The others are ``paper``, ``as-run``,
+        ``fasttext`` and ``gensim``, see :func:`posvec.make_config`.
     config
         A whole configuration, in place of ``model`` and ``preset``.
     output
@@ -123,7 +123,7 @@ def train(
     given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
     if given is not None:  # the model records the limits with which the vocabulary was made
         settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
-    follows = preset == "auto" and config is None and base is None
+    follows = preset == DEFAULT_PRESET and config is None and base is None
     if config is None and base is not None:
         config = base.config
     chosen = config.replace(**settings) if config else make_config(model, preset, **settings)
