@@ -48,7 +48,7 @@ def test_learning_rates_follow_the_preset_unless_they_are_given():
         for preset, each in configs.items()
     }
     assert rates == {
-        **dict.fromkeys(("posvec", "paper", "as-run", "fasttext"), {(0.05, 0.0)}),
+        **{preset: {(0.05, 0.0)} for preset in ("posvec", "paper", "as-run", "fasttext")},
         "gensim": {(0.025, 0.004)},
         "small": {(0.05, 0.5)},
     }

@@ -58,7 +58,8 @@ def describe_settings(words: int, config: Config) -> str:
     """
     shape, training, vocabulary = config.model, config.training, config.vocabulary
     size = f"{words / 1e6:,.1f}M words" if words >= 100_000 else f"{words:,} words"
-    epochs = "1 epoch" if training.epochs == 1 else f"{training.epochs} epochs"
+    number = training.total_epochs
+    epochs = "1 epoch" if number == 1 else f"{number:.3g} epochs"
     heads = f" (W = {shape.word_dim})" if shape.word_dim else ""
     rate = training.initial_lr
     return (

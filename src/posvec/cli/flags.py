@@ -45,7 +45,11 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help='JSON file with settings: {"dim": 100, ...}, or the config.json of a model',
         ),
         click.option(
-            "--preset", type=click.Choice(list(PRESETS)), default=DEFAULT_PRESET, show_default=True, help="set of defaults"
+            "--preset",
+            type=click.Choice(list(PRESETS)),
+            default=DEFAULT_PRESET,
+            show_default=True,
+            help="set of defaults",
         ),
         click.option(
             "--model",

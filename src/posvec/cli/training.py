@@ -38,6 +38,13 @@ RESUMED = ("state", "posvec resume")
 @click.option("--vocabulary", type=PATH, help="use a vocabulary saved by posvec vocab --output")
 @click.option("--start", type=PATH, help="train this model further; its vocabulary grows by new words")
 @click.option(
+    "--time",
+    type=DURATION,
+    metavar="TIME",
+    help="train as well as can be in this time (for example 10m), from reading the corpus to saving the model; in "
+    "place of --epochs",
+)
+@click.option(
     "--autotune",
     type=DURATION,
     metavar="TIME",
@@ -62,6 +69,7 @@ def train(
     config_file: Path | None,
     vocabulary: Path | None,
     start: Path | None,
+    time: float | None,
     autotune: float | None,
     questions: tuple[Path, ...],
     overwrite: bool,
@@ -86,6 +94,8 @@ def train(
         )
     if autotune and (vocabulary or start):
         raise click.UsageError("--autotune trains a new model; leave out --vocabulary and --start")
+    if autotune and time:
+        raise click.UsageError("--autotune compares models of the same number of epochs; leave out --time")
     if questions and not autotune:
         raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
@@ -97,7 +107,8 @@ def train(
             trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
         else:
             run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").train
-            trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
+            how |= {"vocabulary": vocabulary, "start": start, "time": time, "display": display, **shared}
+            trained = run(sources(corpus), model, **how)
     if not quiet:
         print_report(console, trained, output)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from posvec.config import canonical_names
 from posvec.distributed.options import SETTINGS, Options, make_options
+from posvec.errors import ConfigError
 
 if TYPE_CHECKING:
     from posvec.corpus.sources import Source
@@ -33,8 +34,8 @@ def train(corpus: Source, model: str | None = None, *, cluster: str = "auto", **
     cluster
         The address of a cluster, or ``auto``: the cluster of this machine, or a new one if there is none.
     **arguments
-        The other arguments of :func:`posvec.train`, and the settings of :class:`Options`; ``threads`` is the number of
-        threads of each worker.
+        The other arguments of :func:`posvec.train`, except ``time``, and the settings of :class:`Options`; ``threads``
+        is the number of threads of each worker.
 
     Returns
     -------
@@ -51,6 +52,8 @@ def train(corpus: Source, model: str | None = None, *, cluster: str = "auto", **
 
     options, others = _split(arguments)
     others = canonical_names(others)
+    if others.get("time") is not None:
+        raise ConfigError("time is measured on one machine alone; on a cluster, give epochs")
     with connected(cluster, options, others.get("threads")):
         return pipeline.train(corpus, model, backend=ClusterBackend(options), **others)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
+from posvec.automatic import LEAST_MIN_COUNT, describe_settings
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
@@ -24,14 +24,16 @@ from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
 from posvec.system.allocator import return_freed_memory
+from posvec.system.durations import parse_duration
 from posvec.system.remote import is_remote
 from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
+from posvec.training.budget import TimeBudget
 from posvec.training.callbacks import Callback
 from posvec.training.checkpoints import check_state, sources_of
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import check_parameters
-from posvec.training.following import follow_corpus
+from posvec.training.following import announce, follow_corpus
 from posvec.training.loop import train as train_model
 from posvec.training.sources import open_source
 from posvec.vocabulary import Vocabulary
@@ -54,6 +56,7 @@ def train(
     vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
     start: Model | str | os.PathLike[str] | None = None,
     tokenizer: Callable[[str], Sequence[str]] | str | None = None,
+    time: float | str | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
     backend: Backend | None = None,
@@ -84,10 +87,14 @@ def train(
         A model to train further; new words are added to its vocabulary.
     tokenizer
         A function from a line to its tokens, or the name of a tokenizer.
+    time
+        Train as well as can be in this time, from reading the corpus to saving the model: seconds, or text such as
+        ``"10m"``. The number of epochs follows from the speed that is measured, up to three times what suits the size
+        of the corpus; the last epoch may be a part of one.
     callbacks
         Called after every chunk of lines and every epoch, see :class:`posvec.training.callbacks.Callback`.
     display
-        Shows progress; by default nothing is shown.
+        Shows progress; by default nothing is shown. What was chosen is also logged by the logger ``posvec``.
     backend
         Where counting, encoding and training run, by default on this machine; see :mod:`posvec.distributed`.
     **settings
@@ -110,6 +117,8 @@ def train(
     >>> model.config.kind, model.config.model.dim
     ('constrained', 8)
     """
+    started = monotonic()
+    seconds = None if time is None else _checked_time(time, settings)
     custom = tokenizer if callable(tokenizer) else None
     if tokenizer is not None and custom is None:
         settings["tokenizer"] = tokenizer
@@ -129,15 +138,25 @@ def train(
     chosen = config.replace(**settings) if config else make_config(model, preset, **settings)
     if output is not None:
         check_output(output, overwrite)
-    display = display or Silent()
+    display, backend = display or Silent(), backend or LocalBackend()
     with open_source(corpus, chosen, custom, display) as opened, locked_folder(output):
-        counting = 0.0
-        if follows and given is None:
-            following = partial(follow_corpus, opened, chosen, settings, display, backend or LocalBackend())
-            counting, (chosen, given) = _timed(following)
+        counting, automatic = 0.0, tuple[str, ...]()
+        if follows:
+            words = given
+            if words is None:
+                least = chosen if "min_count" in settings else chosen.replace(min_count=LEAST_MIN_COUNT)
+                counting, words = _timed(lambda: _vocabulary(opened, least, None, None, display, backend))
+            chosen, automatic = follow_corpus(words.total_words, chosen, settings)
+            given = words.limited(chosen.vocabulary)
+            if seconds is None:
+                announce(describe_settings(words.total_words, chosen), display)
         created, encoded, before = prepare(opened, chosen, display, given, base, backend)
-        before = dataclasses.replace(before, counting=before.counting + counting)
-        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, backend)
+        before = dataclasses.replace(before, counting=before.counting + counting, automatic=automatic)
+        callbacks, budget = [display, *callbacks], None
+        if seconds is not None:
+            before = dataclasses.replace(before, automatic=tuple(dict.fromkeys([*automatic, "epochs", "last_epoch"])))
+            budget = _budget(seconds, started, created, encoded, display, is_saved=output is not None)
+        return train_prepared(created, encoded, before, callbacks, opened.paths, output, overwrite, backend, budget)
 
 
 def resume(
@@ -308,6 +327,7 @@ def train_prepared(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     backend: Backend | None = None,
+    budget: TimeBudget | None = None,
 ) -> Model:
     """Train what :func:`prepare` has made; ``sources`` are the files that resuming reads."""
     saved_here = overwrite
@@ -325,8 +345,9 @@ def train_prepared(
     # A signal from here on ends training only after the checkpoint or the complete model is saved.
     with locked_folder(output), deferred_signals() as interruption:
         with (backend or LocalBackend()).executor(model, encoded) as executor:
+            save = checkpoint if output is not None else None
             try:
-                report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+                report = train_model(model, encoded, callbacks, save, executor, budget)
             except TrainingError as error:
                 if error.model is None or error.model.state is None:
                     raise
@@ -357,6 +378,38 @@ def _with_last_good_state(error: TrainingError, model: Model, output: str | os.P
     )
     told.model = model
     return told
+
+
+def _checked_time(time: float | str, settings: Mapping[str, Any]) -> float:
+    """Return the seconds of a time; raise ConfigError if something else says how long to train."""
+    for name in ("epochs", "last_epoch"):
+        if name in settings:
+            raise ConfigError(f"{name} and time both say how long to train; leave out one of them")
+    return parse_duration(time)
+
+
+def _budget(
+    seconds: float, started: float, model: Model, encoded: ChunkedCorpus, display: Display, is_saved: bool
+) -> TimeBudget:
+    """Return what is left of a time; raise ConfigError if nothing is."""
+
+    def announce_choice(config: Config) -> None:
+        announce(describe_settings(encoded.tokens, config), display)
+        if config.training.total_epochs == budget.most:
+            announce(
+                f"More than {budget.most} epochs do not improve the vectors of so many words, so training ends before "
+                f"the time is over.",
+                display,
+            )
+
+    size = sum(table.nbytes for table in model.trained_tables())
+    budget = TimeBudget(seconds, started, encoded.tokens, size if is_saved else 0, announce_choice)
+    if budget.seconds_left <= 0:
+        raise ConfigError(
+            f"nothing is left of a time of {seconds:g} s after counting, encoding and creating the model, which took "
+            f"{monotonic() - started:.1f} s; give more time"
+        )
+    return budget
 
 
 def _loaded(
@@ -393,6 +446,6 @@ def _encode(
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    started = time.monotonic()
+    started = monotonic()
     result = work()
-    return time.monotonic() - started, result
+    return monotonic() - started, result
