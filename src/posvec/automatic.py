@@ -47,8 +47,10 @@ def automatic_settings(words: int, two_heads: bool = True) -> dict[str, Any]:
     }
 
 
-def describe_settings(words: int, config: Config) -> str:
+def describe_settings(words: int, config: Config, is_estimate: bool = False) -> str:
     """Return in one line what was chosen for a corpus, for people who train a model.
+
+    With ``is_estimate``, the number of epochs is one that may still change.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def describe_settings(words: int, config: Config) -> str:
     heads = f" (W = {shape.word_dim})" if shape.word_dim else ""
     rate = training.initial_lr
     return (
-        f"{size}: {epochs}, sample = {vocabulary.sample:g}, min_count = "
+        f"{size}: {'about ' if is_estimate else ''}{epochs}, sample = {vocabulary.sample:g}, min_count = "
         f"{vocabulary.min_count}, D = {shape.dim}{heads}, D' = {shape.positional_dim}, window {shape.window}, rate "
         f"{rate:g} to {rate * training.final_lr_ratio:g}"
     )

@@ -23,6 +23,8 @@ def parse_duration(value: float | str) -> float:
     >>> parse_duration("1h30m"), parse_duration(90)
     (5400.0, 90.0)
     """
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
     found = _PARTS.fullmatch(str(value).replace(" ", ""))
     try:
         parts = [float(part or 0) for part in found.groups()] if found else []

@@ -11,10 +11,8 @@ from posvec.config import Config
 MOST_EPOCHS = 3
 """How many times as many epochs are trained at most as suit the size of the corpus, however much time there is."""
 
-_FIRST_PLAN = 0.03  # of the time for training, after which the speed of training is known
 _PLANS = 100  # the number of times that the number of epochs is corrected until the end
-_MARGIN = 0.01  # of the whole time, for what cannot be foreseen
-_SAVED_PER_SECOND = 300e6  # bytes of a model
+_FIRST_PLAN = 4  # hundredths of the time, after which the speed of training is known
 
 
 class TimeBudget:
@@ -27,48 +25,38 @@ class TimeBudget:
     Parameters
     ----------
     seconds
-        The whole time.
-    started
-        When the time began, by :func:`time.monotonic`.
+        The time that is left, for training and for saving the model.
+    saving
+        How many of these seconds are needed to save the model.
     words
         The number of words of the corpus.
-    size
-        The bytes to save at the end.
     announce
         Called with the configuration when the number of epochs is known.
     """
 
-    def __init__(
-        self, seconds: float, started: float, words: int, size: int, announce: Callable[[Config], None]
-    ) -> None:
-        self._seconds, self._end = seconds, started + (1 - _MARGIN) * seconds
-        self._announce = announce
+    def __init__(self, seconds: float, saving: float, words: int, announce: Callable[[Config], None]) -> None:
+        self._end, self._saving, self._announce = monotonic() + seconds, saving, announce
         self.most = MOST_EPOCHS * int(automatic_settings(words)["epochs"])
         """The largest number of epochs."""
-        self._saving = size / _SAVED_PER_SECOND
         self._begun = self._planned = monotonic()
+        self._interval = (seconds - saving) / _PLANS
+        self._done_before: float | None = None
         self._is_announced = False
 
-    @property
-    def seconds_left(self) -> float:
-        """The seconds that are left for training."""
-        return self._end - self._saving - monotonic()
+    def begin(self, config: Config) -> Config:
+        """Return the configuration with which training begins."""
+        return config.replace(epochs=self.most, last_epoch=1.0)
 
     def reserve(self, seconds: float) -> None:
         """Leave time to save the model, which has taken so many seconds before."""
         self._saving = max(seconds, self._saving)
 
-    def begin(self, config: Config) -> Config:
-        """Return the configuration with which training begins."""
-        self._begun = self._planned = monotonic()
-        return config.replace(epochs=self.most, last_epoch=1.0)
-
-    def is_due(self) -> bool:
-        """Whether the number of epochs should be corrected now."""
+    def is_due(self, done: float) -> bool:
+        """Whether the number of epochs should be corrected now, after so many have been trained."""
         now = monotonic()
-        if not self._is_announced:
-            return now - self._begun > _FIRST_PLAN * (self._end - self._begun)
-        return now - self._planned > (self._end - self._begun) / _PLANS
+        if self._done_before is None:  # the first chunk is slower than others
+            self._done_before, self._begun, self._planned = done, now, now
+        return now - self._planned > self._interval * (1 if self._is_announced else _FIRST_PLAN)
 
     def plan(self, config: Config, chunks: int, begun: int, done: float) -> Config:
         """Return the configuration with the number of epochs that fit into the time.
@@ -85,8 +73,9 @@ class TimeBudget:
             How many epochs have been trained so far.
         """
         self._planned = monotonic()
-        speed = done / max(self._planned - self._begun, 1e-9)
-        fits = done + speed * max(0.0, self.seconds_left) - config.training.validation  # at the end of the last epoch
+        speed = (done - (self._done_before or 0.0)) / max(self._planned - self._begun, 1e-9)
+        left = max(0.0, self._end - self._saving - self._planned)
+        fits = done + speed * left - config.training.validation  # of the last epoch, after it
         total = min(max(round(fits * chunks), begun, 1), max(self.most * chunks, begun))
         epochs = -(-total // chunks)
         config = config.replace(epochs=epochs, last_epoch=total / chunks - (epochs - 1))

@@ -260,7 +260,7 @@ class _TrainingRun:
             self.seconds = seconds + elapsed
             self.epoch_seconds = epoch_seconds + elapsed
             self._count(*result)
-            if self.budget and self.budget.is_due():
+            if self.budget and self.budget.is_due(self._epochs_done):
                 self._follow_budget(job.next)
                 if job.next >= self._end_of_epoch:
                     job.stop()
@@ -363,11 +363,14 @@ class _TrainingRun:
     def _words_per_epoch(self) -> int:
         return round(self.corpus.tokens * (1 - self.config.training.validation))
 
+    @property
+    def _epochs_done(self) -> float:
+        return self.all_epochs.words / max(1, self._words_per_epoch)
+
     def _follow_budget(self, begun: int) -> None:
         """Change the number of epochs to what fits into the time; ``begun`` chunks have been begun."""
         assert self.budget
-        done = self.all_epochs.words / max(1, self._words_per_epoch)
-        self.model.config = self.budget.plan(self.config, self.corpus.chunks, begun, done)
+        self.model.config = self.budget.plan(self.config, self.corpus.chunks, begun, self._epochs_done)
 
     # ---- checkpoints --------------------------------------------------------------------------------------------
 

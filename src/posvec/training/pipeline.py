@@ -142,20 +142,22 @@ def train(
     with open_source(corpus, chosen, custom, display) as opened, locked_folder(output):
         counting, automatic = 0.0, tuple[str, ...]()
         if follows:
-            words = given
-            if words is None:
+            if given is None:
                 least = chosen if "min_count" in settings else chosen.replace(min_count=LEAST_MIN_COUNT)
-                counting, words = _timed(lambda: _vocabulary(opened, least, None, None, display, backend))
-            chosen, automatic = follow_corpus(words.total_words, chosen, settings)
-            given = words.limited(chosen.vocabulary)
+                counting, counted = _timed(lambda: _vocabulary(opened, least, None, None, display, backend))
+            else:
+                counted = given
+            chosen, automatic = follow_corpus(counted.total_words, chosen, settings)
+            given = counted.limited(chosen.vocabulary)
             if seconds is None:
-                announce(describe_settings(words.total_words, chosen), display)
+                announce(describe_settings(counted.total_words, chosen), display)
         created, encoded, before = prepare(opened, chosen, display, given, base, backend)
         before = dataclasses.replace(before, counting=before.counting + counting, automatic=automatic)
         callbacks, budget = [display, *callbacks], None
         if seconds is not None:
             before = dataclasses.replace(before, automatic=tuple(dict.fromkeys([*automatic, "epochs", "last_epoch"])))
-            budget = _budget(seconds, started, created, encoded, display, is_saved=output is not None)
+            saved = created if output is not None else None
+            budget = _budget(seconds, started, encoded.tokens, before, saved, display)
         return train_prepared(created, encoded, before, callbacks, opened.paths, output, overwrite, backend, budget)
 
 
@@ -389,26 +391,26 @@ def _checked_time(time: float | str, settings: Mapping[str, Any]) -> float:
 
 
 def _budget(
-    seconds: float, started: float, model: Model, encoded: ChunkedCorpus, display: Display, is_saved: bool
+    seconds: float, started: float, words: int, before: Preparation, saved: Model | None, display: Display
 ) -> TimeBudget:
-    """Return what is left of a time; raise ConfigError if nothing is."""
+    """Return a budget of the seconds that are left after preparation, which says what it chooses."""
 
     def announce_choice(config: Config) -> None:
-        announce(describe_settings(encoded.tokens, config), display)
+        announce(describe_settings(words, config, is_estimate=True), display)
         if config.training.total_epochs == budget.most:
-            announce(
-                f"More than {budget.most} epochs do not improve the vectors of so many words, so training ends before "
-                f"the time is over.",
-                display,
-            )
+            text = f"More than {budget.most} epochs do not improve the vectors of so few words"
+            announce(f"{text}, so training ends before the time is over.", display)
 
-    size = sum(table.nbytes for table in model.trained_tables())
-    budget = TimeBudget(seconds, started, encoded.tokens, size if is_saved else 0, announce_choice)
-    if budget.seconds_left <= 0:
+    # Saving takes about as long as initializing, and a second per 300 MB.
+    size = sum(table.nbytes for table in saved.trained_tables()) if saved else 0
+    saving = before.initializing + size / 300e6 if saved else 0.0
+    taken = monotonic() - started
+    if taken + saving >= seconds:
         raise ConfigError(
-            f"nothing is left of a time of {seconds:g} s after counting, encoding and creating the model, which took "
-            f"{monotonic() - started:.1f} s; give more time"
+            f"time is {seconds:g} s, of which reading the corpus and creating and saving the model take about "
+            f"{taken + saving:.1f} s; give more"
         )
+    budget = TimeBudget(0.99 * seconds - taken, saving, words, announce_choice)
     return budget
 
 
