@@ -32,8 +32,9 @@ def main() -> None:
 def show_report(console: Console, model: posvec.Model) -> None:
     report = model.report
     assert report is not None
+    epochs = model.config.training.total_epochs
     console.print(
-        f"{model!r}\n{report.tokens:,} words, {report.config.training.total_epochs:.3g} epochs in {report.seconds:.1f} s on "
+        f"{model!r}\n{report.tokens:,} words, {epochs:.3g} epochs in {report.seconds:.1f} s on "
         f"{report.threads} threads: {report.words_per_second:,.0f} words/s, "
         f"loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
         highlight=False,
