@@ -61,9 +61,11 @@ def train_gensim(_: str, seed: int, corpus: Path) -> Run:
 
 def train_posvec(trainer: str, seed: int, corpus: Path) -> Run:
     import posvec
+    from one_epoch import one_epoch
 
     kind = trainer.split("-")[1]
-    settings = {name: json.loads(value) for name, value in (each.split("=") for each in sys.argv[5:])}
+    given = {name: json.loads(value) for name, value in (each.split("=") for each in sys.argv[5:])}
+    settings = {**one_epoch(kind), **given}
     model = posvec.train(corpus, kind, tokenizer="whitespace", seed=seed, threads=THREADS, **settings)
     report = model.report
     assert report is not None

@@ -141,9 +141,10 @@ TASKS = {"accuracy": measure_accuracy, "speed": measure_speed, "exchanges": meas
 
 def train(contestant: str, seed: int, arguments: argparse.Namespace) -> Any:
     import posvec
+    from one_epoch import one_epoch
     from posvec import distributed
 
-    how: dict[str, Any] = {"tokenizer": "whitespace", "threads": 1, "seed": seed}
+    how: dict[str, Any] = {**one_epoch(arguments.model), "tokenizer": "whitespace", "threads": 1, "seed": seed}
     workers, _, more = contestant.partition("-")
     if workers == "alone":
         return posvec.train(arguments.corpus, arguments.model, **{**how, "threads": int(more or 1)})

@@ -19,6 +19,7 @@ from typing import Any
 
 from accuracy import MEASURES, run
 from contestant import THREADS, accuracy, lookup_in
+from one_epoch import one_epoch
 from posvec import Model, StopTraining, make_config
 from posvec.config import TextConfig
 from posvec.corpus.encoding import encode
@@ -81,7 +82,7 @@ class Curve:
 
 def train_posvec(trainer: str, budget: float, arguments: argparse.Namespace) -> dict[str, Any]:
     kind = trainer.split("-")[1]
-    config = make_config(kind, seed=arguments.seed, threads=THREADS, **RATE)
+    config = make_config(kind, seed=arguments.seed, threads=THREADS, **{**one_epoch(kind), **RATE})
     with tempfile.TemporaryDirectory() as name:
         sample = Sample(Path(name), arguments.corpus, 20)
         model = Model.create(config, sample.vocabulary)

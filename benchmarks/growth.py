@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from one_epoch import one_epoch
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
 from posvec.corpus.sources import open_corpus
@@ -88,35 +89,35 @@ def main() -> None:
 
 def window_points(_: int) -> Iterator[Point]:
     for window, kind in itertools.product(WINDOWS, SUBWORD_MODELS):
-        yield Point("window", kind, window, make_config(kind, window=window, threads=THREADS))
+        yield Point("window", kind, window, make_config(kind, **one_epoch(kind), window=window, threads=THREADS))
 
 
 def positional_points(_: int) -> Iterator[Point]:
     for features in (0, 30, 60, 120, 180, 240, 300):
-        config = make_config("constrained", positional_dim=features, threads=THREADS)
+        config = make_config("constrained", **one_epoch("constrained"), positional_dim=features, threads=THREADS)
         yield Point("positional_dim", "constrained", features, config)
 
 
 def dim_points(_: int) -> Iterator[Point]:
     for dim, kind in itertools.product((50, 100, 200, 300, 500, 1000), ("subword", "constrained")):
-        yield Point("dim", kind, dim, make_config(kind, dim=dim, threads=THREADS))
+        yield Point("dim", kind, dim, make_config(kind, **one_epoch(kind), dim=dim, threads=THREADS))
 
 
 def vocabulary_points(_: int) -> Iterator[Point]:
     for words, kind in itertools.product((5000, 15_000, 50_000, 150_000), ("subword", "constrained")):
-        yield Point("max_words", kind, words, make_config(kind, max_words=words, threads=THREADS))
+        yield Point("max_words", kind, words, make_config(kind, **one_epoch(kind), max_words=words, threads=THREADS))
 
 
 def thread_points(_: int) -> Iterator[Point]:
     for kind, threads in itertools.product(("general", *SUBWORD_MODELS), (1, 2)):
-        yield Point("threads", kind, threads, make_config(kind, threads=threads))
+        yield Point("threads", kind, threads, make_config(kind, **one_epoch(kind), threads=threads))
 
 
 def text_points(every: int) -> Iterator[Point]:
     """Vocabularies of every 50th line, every 32nd, ... and of all lines; training uses the same lines as elsewhere."""
     parts = [part for part in (64, 32, 16, 8, 4, 2, 1) if part < every] if every > 1 else [1]
     for part, kind in itertools.product((every, *parts), ("subword", "constrained")):
-        yield Point("lines", kind, 1 / part, make_config(kind, threads=THREADS), part)
+        yield Point("lines", kind, 1 / part, make_config(kind, **one_epoch(kind), threads=THREADS), part)
 
 
 POINTS = {

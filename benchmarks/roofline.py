@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from machine import OWN_CORES, probed
+from one_epoch import one_epoch
 from posvec import Config, Model, make_config
 from posvec.system.arrays import padded
 from reporting import HERE, RESULTS, made_by, spread, table, write
@@ -78,8 +79,8 @@ def main() -> None:
         folder = Path(name)
         program = compiled(folder)
         sample = Sample(folder, arguments.corpus, arguments.every)
-        base = Model.create(make_config("subword"), sample.vocabulary)
-        configs = {kind: make_config(kind, window=window) for kind, window in MODELS.items()}
+        base = Model.create(make_config("subword", **one_epoch("subword")), sample.vocabulary)
+        configs = {kind: make_config(kind, **{**one_epoch(kind), "window": window}) for kind, window in MODELS.items()}
         traffic = {kind: least_traffic(config, base, sample) for kind, config in configs.items()}
         trainers = {
             (kind, threads): PosvecTrainer(config.replace(threads=threads), base, sample)

@@ -14,6 +14,7 @@ from typing import Any
 
 import posvec
 from contestant import accuracy, lookup_in
+from one_epoch import one_epoch
 from reporting import RESULTS
 
 SETTINGS: list[dict[str, Any]] = [
@@ -34,7 +35,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for settings in SETTINGS:
-        model = posvec.train(arguments.corpus, "constrained", **settings)
+        model = posvec.train(arguments.corpus, "constrained", **{**one_epoch("constrained"), **settings})
         assert model.report is not None
         scores = accuracy(arguments.data, model.vocabulary.words, model.vectors.table, lookup_in(model))
         if not rows:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from one_epoch import one_epoch
 from posvec import Config, Model, Vocabulary, make_config
 from posvec.config import TextConfig
 from posvec.corpus.encoding import LONGEST_CHUNK, EncodedCorpus, encode
@@ -199,7 +200,7 @@ def make_trainer(
         return GensimTrainer(kind, window, threads, sample)
     if program == "fasttext":
         return FastTextTrainer(kind, window, threads, sample)
-    config = make_config(kind, window=window, threads=threads)
+    config = make_config(kind, **one_epoch(kind), window=window, threads=threads)
     subwords = config.subwords.subwords
     if subwords not in tables:
         tables[subwords] = Model.create(config, sample.vocabulary)

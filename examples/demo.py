@@ -22,7 +22,7 @@ def main() -> None:
     console = Console()
     console.rule("posvec: position-aware word embeddings of the Python documentation")
     with make_display(console) as display:
-        model = posvec.train("python-docs", "constrained", preset="small", display=display)
+        model = posvec.train("python-docs", time=30, display=display)
     show_report(console, model)
     show_neighbors(console, model)
     show_predictions(console, model)
@@ -32,8 +32,9 @@ def main() -> None:
 def show_report(console: Console, model: posvec.Model) -> None:
     report = model.report
     assert report is not None
+    epochs = model.config.training.total_epochs
     console.print(
-        f"{model!r}\n{report.tokens:,} words, {len(report.epochs)} epochs in {report.seconds:.1f} s on "
+        f"{model!r}\n{report.tokens:,} words, {epochs:.3g} epochs in {report.seconds:.1f} s on "
         f"{report.threads} threads: {report.words_per_second:,.0f} words/s, "
         f"loss {report.epochs[0].loss:.3f} → {report.loss:.3f}",
         highlight=False,

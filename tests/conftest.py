@@ -41,6 +41,7 @@ SETTINGS: dict[str, Any] = {
     "min_count": 1,
     "sample": 0.0,
     "negatives": 3,
+    "epochs": 1,
     "threads": 1,
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 import posvec
 from posvec.automatic import automatic_settings, describe_settings
-from posvec.presets import make_config
+from posvec.presets import PRESETS, make_config
 from posvec.training.display import TerminalDisplay
 
 
@@ -28,37 +28,38 @@ def test_small_corpora_keep_rarer_words_and_have_a_smaller_window(name, small, l
 
 @pytest.mark.parametrize("words", [1, 100, 10**6, 12_345_678, 10**12])
 def test_every_choice_is_allowed(words):
-    config = make_config(preset="auto", **automatic_settings(words))
+    config = make_config(**automatic_settings(words))
     assert config.training.epochs >= 1
     assert describe_settings(words, config)
 
 
-def test_the_model_of_the_preset_is_positional_unless_one_is_given():
-    assert make_config(preset="auto").kind == "positional"
-    assert make_config("constrained", "auto").kind == "constrained"
-    assert make_config().kind == "constrained"
+def test_each_preset_has_a_model_unless_one_is_given():
+    kinds = {preset: make_config(preset=preset).kind for preset in PRESETS}
+    chosen = {"posvec": "two-heads", "fasttext": "subword", "gensim": "general"}
+    assert kinds == {**dict.fromkeys(PRESETS, "constrained"), **chosen}
+    assert make_config("positional").kind == "positional"
 
 
 def test_a_corpus_gets_the_settings_of_its_size_and_given_ones_win(lines, small):
     chosen = {name: value for name, value in small.items() if name not in ("sample", "dim")}
     words = sum(len(line.split()) for line in lines[:40])
-    model = posvec.train(iter(lines[:40]), preset="auto", dim=40, **chosen)
+    model = posvec.train(iter(lines[:40]), dim=40, **chosen)
     expected = automatic_settings(words)
     assert model.config.training.epochs == len(model.report.epochs) == expected["epochs"]
     assert model.config.vocabulary.sample == model.vocabulary.config.sample == expected["sample"]
     assert model.config.model.word_dim == 16
-    given = posvec.train(iter(lines[:40]), preset="auto", dim=40, **chosen, epochs=2, sample=0.5)
+    given = posvec.train(iter(lines[:40]), dim=40, **chosen, epochs=2, sample=0.5)
     assert (given.config.training.epochs, given.vocabulary.config.sample) == (2, 0.5)
 
 
 def test_words_are_counted_once_whatever_is_chosen(lines, small, monkeypatch):
     settings = {name: value for name, value in small.items() if name not in ("min_count", "window")}
     text = [*lines[:40], "thrice thrice thrice twice twice"]
-    model = posvec.train(iter(text), preset="auto", **{**settings, "dim": 40, "epochs": 1})
+    model = posvec.train(iter(text), **{**settings, "dim": 40, "epochs": 1})
     assert "thrice" in model.vocabulary
     assert "twice" not in model.vocabulary
     monkeypatch.setattr("posvec.automatic._FEW_WORDS", 0)
-    model = posvec.train(iter(text), preset="auto", **{**settings, "dim": 40, "epochs": 1})
+    model = posvec.train(iter(text), **{**settings, "dim": 40, "epochs": 1})
     assert "thrice" not in model.vocabulary
     assert model.vocabulary.config.min_count == model.config.vocabulary.min_count == 5
     counted = posvec.train(iter(text), "positional", **{**settings, "dim": 40, "epochs": 1, "min_count": 5})
@@ -69,7 +70,7 @@ def test_words_are_counted_once_whatever_is_chosen(lines, small, monkeypatch):
 def test_a_given_vocabulary_has_been_counted_elsewhere(lines, small, tmp_path):
     posvec.train(iter(lines[:40]), "general", **small).vocabulary.save(tmp_path / "vocabulary")
     settings = {**small, "dim": 40, "epochs": 1}
-    model = posvec.train(iter(lines[:20]), preset="auto", vocabulary=tmp_path / "vocabulary", **settings)
+    model = posvec.train(iter(lines[:20]), vocabulary=tmp_path / "vocabulary", **settings)
     assert len(model.vocabulary) > 0
 
 
@@ -79,7 +80,7 @@ def test_training_shows_what_was_chosen_before_it_begins(lines, small):
     shown = io.StringIO()
     settings = {name: value for name, value in small.items() if name not in ("sample", "dim")}
     with TerminalDisplay(Console(file=shown, width=200)) as display:
-        posvec.train(iter(lines[:40]), preset="auto", dim=40, **settings, epochs=3, display=display)
+        posvec.train(iter(lines[:40]), dim=40, **settings, epochs=3, display=display)
     first = shown.getvalue().splitlines()[0]
     assert (
         " words: 3 epochs, sample = 0.0001, min_count = 1, D = 40 (W = 16), D' = 40, window 4, rate 0.05 to 0" in first
@@ -88,7 +89,7 @@ def test_training_shows_what_was_chosen_before_it_begins(lines, small):
 
 def test_the_command_prints_the_same_line(lines, tmp_path, posvec_command):
     (tmp_path / "corpus.txt").write_text("\n".join(lines[:40]) + "\n")
-    flags = ["--preset", "auto", "--dim", 40, "--epochs", 2, "--min-count", 1, "--threads", 1, "--buckets", 1000]
+    flags = ["--dim", 40, "--epochs", 2, "--min-count", 1, "--threads", 1, "--buckets", 1000]
     done = posvec_command("train", tmp_path / "corpus.txt", "-o", tmp_path / "model", *flags)
     assert done.code == 0, done.err
     assert " words: 2 epochs, sample = 0.0001, min_count = 1, D = 40 (W = 16)" in done.err + done.out

@@ -30,28 +30,29 @@ def test_positional_features_follow_the_features_unless_they_are_given():
     assert make_config("constrained", dim=40, positional_dim=30).model.positional_dim == 30
 
 
-def test_the_word_head_follows_the_dimension_under_its_preset():
-    sizes = {dim: make_config("positional", "auto", dim=dim).model.word_dim for dim in (1, 16, 17, 32, 100, 304)}
+def test_the_word_head_follows_the_dimension_in_models_with_two_heads():
+    sizes = {dim: make_config(dim=dim).model.word_dim for dim in (1, 16, 17, 32, 100, 304)}
     assert sizes == {1: 0, 16: 0, 17: 16, 32: 16, 100: 48, 304: 144}
-    shape = make_config("positional", "auto").model
+    shape = make_config().model
     assert (shape.dim, shape.positional_dim, shape.word_dim) == (304, 304, 144)
-    assert make_config("general", "auto").model.word_dim == 0
-    assert make_config("positional", "auto", word_dim=32).model.word_dim == 32
+    assert make_config(dim=100).model.positional_dim == 100
+    assert make_config("positional").model.word_dim == 0
+    assert make_config("positional", word_dim=32).model.word_dim == 32
+    assert make_config("positional", word_dim=32).kind == "two-heads"
 
 
-def test_learning_rates_follow_the_model_the_preset_and_the_mean_unless_they_are_given():
+def test_learning_rates_follow_the_preset_unless_they_are_given():
+    configs = {preset: [make_config(kind, preset) for kind in MODELS] for preset in PRESETS}
     rates = {
-        (kind, preset): (c.training.initial_lr, c.training.final_lr_ratio)
-        for kind, preset, c in ((kind, preset, make_config(kind, preset)) for kind in MODELS for preset in PRESETS)
+        preset: {(config.training.initial_lr, config.training.final_lr_ratio) for config in each}
+        for preset, each in configs.items()
     }
-    own = {"general": 0.25, "subword": 0.15, "positional": 0.1, "constrained": 0.1}
-    assert {kind: rates[kind, "posvec"] for kind in MODELS} == {kind: (0.07, share) for kind, share in own.items()}
-    others = {preset: {rates[kind, preset] for kind in MODELS} for preset in PRESETS if preset != "posvec"}
-    falling = {(0.05, 0.0)}
-    fallen = dict.fromkeys(("auto", "paper", "as-run", "fasttext"), falling)
-    assert others == {**fallen, "small": {(0.05, 0.5)}}
-    assert make_config("subword", context_mean="words").training.initial_lr == 0.05
-    assert make_config("subword", context_mean="words", initial_lr=0.03).training.initial_lr == 0.03
+    assert rates == {
+        **{preset: {(0.05, 0.0)} for preset in ("posvec", "paper", "as-run", "fasttext")},
+        "gensim": {(0.025, 0.004)},
+        "small": {(0.05, 0.5)},
+    }
+    assert make_config("subword", "gensim", initial_lr=0.03).training.initial_lr == 0.03
 
 
 def test_the_paper_s_models_have_the_paper_s_shapes():
@@ -60,6 +61,7 @@ def test_the_paper_s_models_have_the_paper_s_shapes():
         for kind, c in ((kind, make_config(kind)) for kind in MODELS)
     }
     assert shapes == {
+        "two-heads": (True, 304, 304, 15),
         "general": (False, 300, 0, 5),
         "subword": (True, 300, 0, 5),
         "positional": (True, 300, 300, 15),
@@ -140,9 +142,10 @@ def test_a_stored_configuration_that_cannot_be_is_refused(stored, message):
 
 
 def test_unknown_models_and_presets_are_answered_with_those_that_exist():
-    with pytest.raises(ConfigError, match=r"no model 'cbow'; choose from general, subword, positional, constrained"):
+    known = "two-heads, general, subword, positional, constrained"
+    with pytest.raises(ConfigError, match=rf"no model 'cbow'; choose from {known}"):
         make_config("cbow")
-    with pytest.raises(ConfigError, match=r"no preset 'big'; choose from posvec, auto, paper"):
+    with pytest.raises(ConfigError, match=r"no preset 'big'; choose from posvec, paper, as-run"):
         make_config("general", "big")
 
 
@@ -159,8 +162,6 @@ def test_earlier_names_of_settings_are_still_accepted():
 def test_help_says_what_settings_do_in_comparison_with_others() -> None:
     """Each of these sentences was once wrong."""
     help = {name: each.help for name, each in SETTINGS.items()}
-    assert "preset small has 0.5" in help["final_lr_ratio"]
-    assert make_config(preset="small").training.final_lr_ratio == 0.5
     assert "gensim 3.8" in help["score_limit"]
     assert "positional_gradient=summed" in help["input_gradient"]
     assert "input_gradient=exact" in help["positional_gradient"]

@@ -299,7 +299,7 @@ def test_the_weight_of_spelling_needs_two_heads(lines, small, tmp_path, posvec_c
     posvec.train(iter(lines[:50]), "subword", **small, output=tmp_path / "model")
     refused = posvec_command("neighbors", tmp_path / "model", "karan", "--spelling", "2")
     assert refused.code == 1
-    assert "preset=auto" in refused.err
+    assert "model=two-heads" in refused.err
 
 
 # ---- the explorer ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Settings that follow the size of the corpus: what the preset ``auto`` leaves open until the words are counted.
+"""Settings that follow the size of the corpus: what the default preset leaves open until the words are counted.
 
 The more text there is, the fewer epochs are needed, the more of the frequent words can be left out, and the wider the
 window can be; the less text there is, the rarer the words that must be kept. The values are those of measurements on
@@ -21,12 +21,15 @@ _SAMPLE = ((7_000_000, 1e-4), (66_000_000, 1e-5))
 LEAST_MIN_COUNT = 3
 """The smallest ``min_count`` that is chosen, with which words are counted before one is chosen."""
 
+AUTOMATIC = ("epochs", "sample", "min_count", "window")
+"""The settings that follow the corpus, unless they are given; the window only in models with two heads."""
+
 _SMALL_WINDOW = 3_000_000  # words, below which a window of 5 is better than one of 15
 _FEW_WORDS = 10_000_000  # below which words of three and four tokens are kept
 
 
-def automatic_settings(words: int) -> dict[str, Any]:
-    """Return the settings that suit a corpus of so many words.
+def automatic_settings(words: int, two_heads: bool = True) -> dict[str, Any]:
+    """Return the settings that suit a corpus of so many words; the paper's models keep their windows.
 
     Examples
     --------
@@ -35,30 +38,34 @@ def automatic_settings(words: int) -> dict[str, Any]:
     >>> automatic_settings(1_000_000)
     {'epochs': 15, 'sample': 0.0001, 'min_count': 3, 'window': 5}
     """
+    window = {"window": 5 if words < _SMALL_WINDOW else 15} if two_heads else {}
     return {
         "epochs": round(_interpolated(_EPOCHS, words)),
         "sample": float(f"{_interpolated(_SAMPLE, words):.1g}"),
         "min_count": LEAST_MIN_COUNT if words < _FEW_WORDS else 5,
-        "window": 5 if words < _SMALL_WINDOW else 15,
+        **window,
     }
 
 
-def describe_settings(words: int, config: Config) -> str:
+def describe_settings(words: int, config: Config, is_estimate: bool = False) -> str:
     """Return in one line what was chosen for a corpus, for people who train a model.
+
+    With ``is_estimate``, the number of epochs is one that may still change.
 
     Examples
     --------
     >>> import posvec
-    >>> print(describe_settings(6_512_345, posvec.make_config(preset="auto", epochs=10)))
+    >>> print(describe_settings(6_512_345, posvec.make_config(epochs=10)))
     6.5M words: 10 epochs, sample = 1e-05, min_count = 5, D = 304 (W = 144), D' = 304, window 15, rate 0.05 to 0
     """
     shape, training, vocabulary = config.model, config.training, config.vocabulary
     size = f"{words / 1e6:,.1f}M words" if words >= 100_000 else f"{words:,} words"
-    epochs = "1 epoch" if training.epochs == 1 else f"{training.epochs} epochs"
+    number = training.total_epochs
+    epochs = "1 epoch" if number == 1 else f"{number:.3g} epochs"
     heads = f" (W = {shape.word_dim})" if shape.word_dim else ""
     rate = training.initial_lr
     return (
-        f"{size}: {epochs}, sample = {vocabulary.sample:g}, min_count = "
+        f"{size}: {'about ' if is_estimate else ''}{epochs}, sample = {vocabulary.sample:g}, min_count = "
         f"{vocabulary.min_count}, D = {shape.dim}{heads}, D' = {shape.positional_dim}, window {shape.window}, rate "
         f"{rate:g} to {rate * training.final_lr_ratio:g}"
     )

@@ -92,9 +92,15 @@ class ModelConfig:
 class TrainingConfig:
     """One run of stochastic gradient descent."""
 
-    epochs: int = setting(1, "passes over the corpus", 1, 2**31 - 1)
+    epochs: int = setting(5, "passes over the corpus", 1, 2**31 - 1)
+    last_epoch: float = setting(
+        1.0,
+        "fraction of the last epoch to train, on chunks spread over the corpus; posvec train --time sets it",
+        1e-9,
+        1,
+    )
     initial_lr: float = setting(
-        0.07,
+        0.05,
         "learning rate at the start, 0.025 to 0.1; at most 0.05 with context_mean=words, at least 0.05 with "
         "initializer=vanilla",
         0,
@@ -105,13 +111,7 @@ class TrainingConfig:
         0,
         10,
     )
-    final_lr_ratio: float = setting(
-        0.25,
-        "final learning rate as a fraction of initial_lr, reached linearly; over several epochs of a large "
-        "text 0.1 is better; preset small has 0.5",
-        0,
-        1,
-    )
+    final_lr_ratio: float = setting(0.0, "final learning rate as a fraction of initial_lr, reached linearly", 0, 1)
     negatives: int = setting(10, "number of negative examples per masked word", 1, 10_000)
     window_sampling: Literal["shrink", "fixed"] = setting(
         "shrink", "shrink: each masked word draws its window from 1..c; fixed: always c"
@@ -158,6 +158,11 @@ class TrainingConfig:
     )
     patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0, 2**31 - 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)
+
+    @property
+    def total_epochs(self) -> float:
+        """The number of epochs, of which the last one may be a part."""
+        return self.epochs - 1 + self.last_epoch
 
 
 ALIASES = {"final_lr_share": "final_lr_ratio"}
@@ -235,7 +240,9 @@ class Config:
 
     @property
     def kind(self) -> str:
-        """Which of the paper's four models this is; for display only."""
+        """``two-heads``, or which of the paper's four models this is; for display only."""
+        if self.model.word_dim:
+            return "two-heads"
         if self.model.positional_dim == 0:
             return "subword" if self.subwords.subwords else "general"
         return "positional" if self.model.positional_dim == self.model.dim else "constrained"

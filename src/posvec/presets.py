@@ -1,55 +1,49 @@
-"""The four models, the presets, and the learning-rate policy.
+"""The models and the presets: which settings go together.
 
-The learning rate falls linearly from ``initial_lr`` to ``final_lr_ratio * initial_lr``. All choices of these two
-settings are in this module: by model and preset, for ``context_mean=words``, for clusters, and for the paper's
-experiments.
+The learning rate falls linearly from ``initial_lr`` to ``final_lr_ratio * initial_lr``, by default to 0.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from posvec.config import SETTINGS, Config, ModelConfig, canonical_names, setting_values
+from posvec.config import SETTINGS, Config, canonical_names, setting_values
 from posvec.errors import ConfigError
 
-# The paper's four models: two settings, and what suits them: the window by Table 1 of the paper, the final learning
-# rate of one epoch by measurement (benchmarks/JOURNAL.md).
+# What distinguishes the models. Their number of positional features and W are those for D = 300 and D = 304. The window
+# of the paper's four models is that of its Table 1; the sizes of two heads were chosen by measurement
+# (benchmarks/JOURNAL.md).
 MODELS: dict[str, dict[str, Any]] = {
-    "general": {"subwords": False, "positional_dim": 0, "window": 5, "final_lr_ratio": 0.25},
-    "subword": {"subwords": True, "positional_dim": 0, "window": 5, "final_lr_ratio": 0.15},
-    "positional": {"subwords": True, "positional_dim": 300, "window": 15, "final_lr_ratio": 0.1},
-    "constrained": {"subwords": True, "positional_dim": 60, "window": 15, "final_lr_ratio": 0.1},
+    "two-heads": {"subwords": True, "dim": 304, "positional_dim": 304, "word_dim": 144, "window": 15, "max_n": 5},
+    "general": {"subwords": False, "dim": 300, "positional_dim": 0, "window": 5},
+    "subword": {"subwords": True, "dim": 300, "positional_dim": 0, "window": 5},
+    "positional": {"subwords": True, "dim": 300, "positional_dim": 300, "window": 15},
+    "constrained": {"subwords": True, "dim": 300, "positional_dim": 60, "window": 15},
 }
 
-_DEFAULT_MODEL = "constrained"
+DEFAULT_PRESET = "posvec"
+"""The preset whose settings follow the size of the corpus when a model is trained (posvec.automatic)."""
 
-# What each preset changes. auto: a word head and a spelling head (posvec.heads), best with the positional model, and
-# settings that follow the size of the corpus (posvec.automatic); those here suit 66M words.
-# paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's defaults. small: for corpora under
-# 10M words, chosen by measurement (results/benchmarks/small.md).
+# The model that is trained under each preset if none is given.
+_DEFAULT_MODELS = {DEFAULT_PRESET: "two-heads", "fasttext": "subword", "gensim": "general"}
+_PAPER_MODEL = "constrained"
+
+# What each preset changes. posvec: the defaults; its numbers of epochs and the like suit 66M words, and training
+# replaces them by what suits the corpus. paper: the text of the paper. as-run: the code of its authors. fasttext,
+# gensim: the defaults of these programs. small: an earlier preset for corpora under 10M words.
 PRESETS: dict[str, dict[str, Any]] = {
-    "posvec": {},
-    "auto": {
-        "dim": 304,
-        "word_dim": 144,
-        "max_n": 5,
-        "epochs": 5,
-        "initial_lr": 0.05,
-        "final_lr_ratio": 0.0,
-    },
+    DEFAULT_PRESET: {},
     "paper": {
         "context_mean": "words",
         "subsampling": "paper",
         "initializer": "sqrt_normal",
-        "initial_lr": 0.05,
-        "final_lr_ratio": 0.0,
+        "epochs": 1,
         "negative_reuse": 1,
         "precision": "float32",
     },
     "as-run": {
         "initializer": "sqrt_normal_as_run",
-        "initial_lr": 0.05,
-        "final_lr_ratio": 0.0,
+        "epochs": 1,
         "negative_reuse": 1,
         "score_limit": 6.0,
         "precision": "float32",
@@ -60,8 +54,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "negatives": 5,
         "negative_exponent": 0.5,
         "epochs": 5,
-        "initial_lr": 0.05,
-        "final_lr_ratio": 0.0,
+        "negative_reuse": 1,
+        "precision": "float32",
+    },
+    "gensim": {
+        "dim": 100,
+        "sample": 1e-3,
+        "negatives": 5,
+        "epochs": 5,
+        "initial_lr": 0.025,
+        "final_lr_ratio": 0.004,
+        "score_limit": 6.0,
         "negative_reuse": 1,
         "precision": "float32",
     },
@@ -70,35 +73,32 @@ PRESETS: dict[str, dict[str, Any]] = {
         "sample": 1e-3,
         "min_count": 3,
         "epochs": 10,
-        "initial_lr": 0.05,
         "final_lr_ratio": 0.5,
     },
 }
 
 
-WORDS_MEAN_RATE = {"initial_lr": 0.05}
-"""With context_mean=words the context vector, and with it every step, is longer than with context_mean=rows."""
-
 PAPER_RATE = {"initial_lr": 0.05, "final_lr_ratio": 0.5}
 """The paper's initial rate, with the final rate that gensim's corpus_file mode reached with two workers."""
 
-_MANY_WORKERS = 3
-_MANY_WORKERS_RATIO = 0.15
 
+def make_config(model: str | None = None, preset: str = DEFAULT_PRESET, **settings: Any) -> Config:
+    """Return the configuration of a model, under a preset, with single settings changed.
 
-def make_config(model: str | None = None, preset: str = "posvec", **settings: Any) -> Config:
-    """Return the configuration of one of the four models, under a preset, with single settings changed.
+    Where they are not given, D' and W follow D: D' is all features of a positional model and of one with two heads, and
+    a fifth of the constrained model's; W is the multiple of 16 next to 9/19 of D.
 
-    Where they are not given, D' and W follow D: D' is all features of the positional model and a fifth of the
-    constrained model's, and W, under the preset ``auto``, is the multiple of 16 next to 9/19 of D.
+    :func:`posvec.train` chooses the settings that follow the size of the corpus, see :mod:`posvec.automatic`. Here they
+    have the values that suit 66 million words.
 
     Parameters
     ----------
     model
-        ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
-        the preset ``auto``.
+        ``two-heads``, or one of the paper's models: ``general``, ``subword``, ``positional`` or ``constrained``. By
+        default that of the preset: ``two-heads`` under ``posvec``, ``subword`` under ``fasttext``, ``general`` under
+        ``gensim``, otherwise ``constrained``.
     preset
-        A set of defaults: ``posvec``, ``auto``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext``, ``gensim`` or ``small``.
     **settings
         Any settings of :mod:`posvec.config`.
 
@@ -114,28 +114,27 @@ def make_config(model: str | None = None, preset: str = "posvec", **settings: An
     >>> config.model.positional_dim, config.model.window
     (20, 15)
     """
-    if model is None:
-        model = "positional" if preset == "auto" else _DEFAULT_MODEL
-    if model not in MODELS:
-        raise ConfigError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
     if preset not in PRESETS:
         raise ConfigError(f"there is no preset {preset!r}; choose from {', '.join(PRESETS)}")
+    if model is None:
+        model = _DEFAULT_MODELS.get(preset, _PAPER_MODEL)
+    if model not in MODELS:
+        raise ConfigError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
     settings = canonical_names(settings)
-    chosen = {**PRESETS[preset], **settings}
-    dim = SETTINGS["dim"].check(chosen.get("dim", ModelConfig.dim))
+    shape = MODELS[model]
+    chosen = {**shape, **PRESETS[preset], **settings}
+    dim = SETTINGS["dim"].check(chosen["dim"])
     if "positional_dim" not in settings:
-        chosen["positional_dim"] = -(-dim * MODELS[model]["positional_dim"] // ModelConfig.dim)  # rounded up
-    if "word_dim" in PRESETS[preset] and "word_dim" not in settings:
-        chosen["word_dim"] = round(dim * PRESETS[preset]["word_dim"] / PRESETS[preset]["dim"] / 16) * 16
-    rate = WORDS_MEAN_RATE if chosen.get("context_mean") == "words" else {}
-    return Config().replace(**{**MODELS[model], **rate, **chosen})
+        chosen["positional_dim"] = -(-dim * shape["positional_dim"] // shape["dim"])  # rounded up
+    if "word_dim" in shape and "word_dim" not in settings:
+        chosen["word_dim"] = round(dim * shape["word_dim"] / shape["dim"] / 16) * 16
+    return Config().replace(**chosen)
 
 
 def default_settings(config: Config) -> dict[str, Any]:
     """Return the value of every setting that a model of the same kind has if the setting is not given.
 
-    Settings that follow from others have the values that follow from those of ``config``: D' and W from D, the learning
-    rate from ``context_mean``. The defaults of models with two heads are those of the preset ``auto``.
+    D' and W have the values that follow from the D of ``config``.
 
     Parameters
     ----------
@@ -147,19 +146,7 @@ def default_settings(config: Config) -> dict[str, Any]:
     >>> import posvec
     >>> defaults = default_settings(posvec.make_config("positional", dim=100, epochs=3))
     >>> [defaults[name] for name in ("window", "dim", "positional_dim", "epochs")]
-    [15, 300, 100, 1]
+    [15, 300, 100, 5]
     """
-    preset = "auto" if config.model.word_dim else "posvec"
-    following = make_config(config.kind, preset, dim=config.model.dim, context_mean=config.model.context_mean)
-    dim = PRESETS[preset].get("dim", ModelConfig.dim)
-    return {**setting_values(following), "dim": dim, "context_mean": ModelConfig.context_mean}
-
-
-def rate_of_workers(model: str | None, workers: int) -> dict[str, float]:
-    """Return the rate settings that ``workers`` of a cluster need in place of those of one of the four models.
-
-    The updates that many workers make at the same time add noise, which a lower final rate averages out
-    (benchmarks/JOURNAL.md).
-    """
-    is_higher = MODELS.get(model or _DEFAULT_MODEL, {}).get("final_lr_ratio", 0) > _MANY_WORKERS_RATIO
-    return {"final_lr_ratio": _MANY_WORKERS_RATIO} if workers >= _MANY_WORKERS and is_higher else {}
+    following = make_config(config.kind, dim=config.model.dim)
+    return {**setting_values(following), "dim": MODELS[config.kind]["dim"]}

@@ -142,14 +142,14 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
         Examples
         --------
         >>> import posvec
-        >>> model = posvec.train("corpus.txt", "positional", preset="auto", dim=32, epochs=1, threads=1)
+        >>> model = posvec.train("corpus.txt", dim=32, epochs=1, threads=1)
         >>> model.vectors.with_spelling(0.5).spelling
         0.5
         """
         if not self.word_dim:
             raise ConfigError(
                 "these vectors have no features of meaning and spelling apart, so spelling cannot be weighted; train a "
-                "model with preset=auto (word_dim)"
+                "model with two heads (the default, model=two-heads)"
             )
         return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head, weight)
 

@@ -58,13 +58,13 @@ def test_train_reports_in_plain_lines_without_a_terminal(posvec_command, corpus,
         r"^encoding: done in \d+\.\d s$",
         r"^epoch 1/2: loss \d\.\d+  validation loss \d\.\d+$",
         r"^epoch 2/2: loss",
-        r"^ +model +constrained, D = 16, D' = 4, c = 4 *$",
+        r"^7,200 words: 2 epochs, sample = 0, min_count = 1, D = 16, D' = 16, window 4, rate 0\.05 to 0$",
+        r"^ +model +positional, D = 16, D' = 16, c = 4 *$",
         r"^ +corpus +7,200 words in 600 lines *$",
         r"^ +training +\d+\.\d s on 1 thread *$",
         r"^ +speed +[\d,]+ words/s *$",
-        r"^ +learning rate +0\.07 to 0\.007 *$",
+        r"^ +learning rate +0\.05 to 0 *$",
         r"^ +validation loss +\d\.\d+ *$",
-        r"^The corpus has 7,200 words; with fewer than 10,000,000, --preset small usually gives better vectors\.$",
     ):
         assert re.search(line, ended.err, re.MULTILINE), (line, ended.err)
 
@@ -102,7 +102,7 @@ def test_train_and_resume_read_standard_input(posvec_process, long_corpus, flags
         process = posvec_process("resume", model, "-", stdin=text)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert same(posvec.load(model), posvec.train(long_corpus, "constrained", **small, epochs=6))
+    assert same(posvec.load(model), posvec.train(long_corpus, "constrained", **{**small, "epochs": 6}))
 
 
 def send_after(process, line, number):
@@ -226,7 +226,7 @@ def test_a_model_interrupted_by_a_signal_resumes_to_the_same_bytes(
     assert "learning rate 0.07 to 0.007\n" in shown.out
     assert json.loads(posvec_command("info", model, "--json").out)["interrupted"] is True
     assert posvec_command("resume", model).code == 0
-    whole = posvec.train(long_corpus, "constrained", **small, epochs=12, validation=validation)
+    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 12}, validation=validation)
     assert same(posvec.load(model, verify=True), whole)
     again = posvec_command("resume", model)
     assert again.code == 1
@@ -245,7 +245,8 @@ def test_a_killed_process_leaves_its_last_checkpoint(
     ended = posvec_command("resume", model)
     assert ended.code == 0, ended.err
     assert same(
-        posvec.load(model, verify=True), posvec.train(long_corpus, "positional", **small, epochs=12, score_limit=0.0)
+        posvec.load(model, verify=True),
+        posvec.train(long_corpus, "positional", **{**small, "epochs": 12}, score_limit=0.0),
     )
     assert len(list(model.iterdir())) == 3  # no temporary files of the killed process
 
@@ -281,7 +282,7 @@ def test_a_closed_terminal_saves_the_model(long_corpus, small, flags, tmp_path):
     )
     assert code == 130, shown
     assert posvec.load(model, verify=True).state.blocks_done >= 192
-    whole = posvec.train(long_corpus, "constrained", **small, epochs=12, validation=0.1)
+    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 12}, validation=0.1)
     assert same(posvec.resume(model), whole)
 
 
@@ -291,7 +292,7 @@ def test_training_goes_on_when_nobody_reads_its_progress_any_more(posvec_process
     process.stderr.close()  # as after | head -1
     process.stderr = None
     assert process.wait(60) == 0
-    whole = posvec.train(long_corpus, "constrained", **small, epochs=3)
+    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 3})
     assert same(posvec.load(tmp_path / "model", verify=True), whole)
 
 
@@ -432,7 +433,7 @@ def test_a_model_of_a_newer_version_is_refused(posvec_command, saved, tmp_path, 
         (["train"], "Missing argument 'CORPUS...'"),
         (["train", "text"], "Missing option '-o' / '--output'"),
         (["train", "text", "-o", "model", "--dim", "many"], "'many' is not a valid integer"),
-        (["train", "text", "-o", "model", "--model", "cbow"], "'cbow' is not one of 'general'"),
+        (["train", "text", "-o", "model", "--model", "cbow"], "'cbow' is not one of 'two-heads'"),
         (["train", "text", "-o", "model", "--dims", "5"], "No such option"),
         (["vocab", "text", "--top", "-3"], "-3 is not in the range"),
         (["fly"], "No such command 'fly'"),
@@ -556,7 +557,8 @@ def test_help_of_train_shows_every_setting_with_its_default(posvec_command):
         assert flag + " " in shown
         assert setting.help in shown, setting.name
     assert "[depends on --model]" in shown
-    assert f"[{SETTINGS['dim'].default}]" in shown
+    assert "[follows the corpus]" in shown
+    assert f"[{SETTINGS['negatives'].default}]" in shown
 
 
 def test_version(posvec_command):

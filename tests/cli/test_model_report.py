@@ -66,7 +66,7 @@ def test_a_report_has_all_sections_and_loads_nothing_from_the_network(trained, c
     assert parsed.links <= parsed.anchors
     assert not re.search(r"@import|url\((?!['\"]?(#|data:))", page)
     assert "a &amp; b" in page
-    assert "Learning rate 0.07 to 0.007." in page
+    assert "Learning rate 0.05 to 0." in page
     assert "<b>" not in page
     assert page.count("<svg") == 5
     assert "prefers-color-scheme: dark" in page

@@ -68,7 +68,10 @@ def varied(tmp_path_factory) -> Path:
     return path
 
 
-SMALL = {"dim": 16, "window": 4, "buckets": 5000, "min_count": 1, "sample": 0.0, "negatives": 3, "threads": 1}
+SMALL = {
+    "dim": 16, "window": 4, "buckets": 5000, "min_count": 1, "sample": 0.0, "negatives": 3, "epochs": 1,
+    "initial_lr": 0.07, "final_lr_ratio": 0.1, "threads": 1,
+}  # fmt: skip
 
 
 # ---- counting and encoding ----------------------------------------------------------------------------------------
@@ -151,13 +154,13 @@ class Killer:
 
 @pytest.fixture(scope="module")
 def trained(cluster, varied):
-    return distributed.train(varied, "constrained", **SMALL, workers=2, epochs=2, validation=0.1)
+    return distributed.train(varied, "constrained", **{**SMALL, "epochs": 2}, workers=2, validation=0.1)
 
 
 def test_two_workers_learn_what_one_process_learns(trained, varied):
     import posvec
 
-    alone = posvec.train(varied, "constrained", **SMALL, epochs=2, validation=0.1)
+    alone = posvec.train(varied, "constrained", **{**SMALL, "epochs": 2}, validation=0.1)
     assert trained.vocabulary.words == alone.vocabulary.words
     assert trained.report.words == alone.report.words
     assert trained.report.masked_words == alone.report.masked_words
@@ -212,7 +215,9 @@ def test_at_first_one_worker_trains_alone_and_every_stretch_is_trained_once(clus
 
 def test_a_worker_that_is_killed_changes_nothing(trained, varied, monkeypatch):
     killer = Killer(monkeypatch, 40_000)
-    model = distributed.train(varied, "constrained", **SMALL, workers=2, epochs=2, validation=0.1, callbacks=[killer])
+    model = distributed.train(
+        varied, "constrained", **{**SMALL, "epochs": 2}, workers=2, validation=0.1, callbacks=[killer]
+    )
     assert killer.killed
     assert model.report.cluster.replaced == 1
     assert model.report.words == trained.report.words

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
 
-from posvec import distributed
 from posvec.corpus.encoding import encode
 from posvec.corpus.sources import open_corpus
 from posvec.distributed.buffers import BufferPool
@@ -132,23 +129,6 @@ def test_changes_made_during_an_exchange_are_kept_and_counted_once(prepared, del
     for first, by, *after in zip(initial, moved, *(replica.tables for replica in replicas), strict=True):
         assert (after[0] == after[1]).all()
         assert after[0] == pytest.approx(first + by, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "share"),
-    [
-        ({"workers": 2}, None), ({"workers": 4}, 0.15), ({"workers": 4, "final_lr_ratio": 0.3}, 0.3),
-        ({"workers": 4, "preset": "small"}, None), ({"workers": 4, "config": make_config("general")}, None),
-        ({"workers": 4, "model": "constrained"}, None),
-    ],
-)  # fmt: skip
-def test_the_learning_rate_of_many_workers_ends_lower_unless_something_else_is_asked_for(monkeypatch, arguments, share):
-    """Without a cluster: what would be trained is only looked at."""
-    found = {}
-    monkeypatch.setattr("posvec.distributed.cluster.connected", lambda *_: contextlib.nullcontext())
-    monkeypatch.setattr("posvec.training.pipeline.train", lambda *_, **settings: found.update(settings))
-    distributed.train("text", **{"model": "general", **arguments})
-    assert found.get("final_lr_ratio") == share
 
 
 def test_buffers_are_used_again_by_what_fits_into_them():

@@ -143,15 +143,15 @@ def test_models_are_listed_and_described(client: TestClient, ask: Callable[..., 
 @pytest.mark.parametrize("kind", MODELS)
 def test_settings_are_compared_with_the_defaults_of_the_kind_of_model(kind: str) -> None:
     def changed(**settings: Any) -> dict[str, Any]:
-        small = {"dim": 10, "buckets": 5} if kind != "general" else {"dim": 10}
+        small = {"dim": 20, "buckets": 5} if kind != "general" else {"dim": 20}
         config = make_config(kind, **{**small, **settings})
         model = Model.create(config, Vocabulary.from_counts({"cat": 9, "dog": 8}, config.vocabulary))
         details = ModelDetails.of(LoadedModel(kind, model))
         return {each.name: (each.value, each.default) for each in details.settings if each.value != each.default}
 
-    own = {"dim": (10, 300), **({"buckets": (5, 2_000_000)} if kind != "general" else {})}
+    own = {"dim": (20, MODELS[kind]["dim"]), **({"buckets": (5, 2_000_000)} if kind != "general" else {})}
     assert changed() == own
-    assert changed(epochs=3, window=7) == {**own, "epochs": (3, 1), "window": (7, MODELS[kind]["window"])}
+    assert changed(epochs=3, window=7) == {**own, "epochs": (3, 5), "window": (7, MODELS[kind]["window"])}
     assert changed(context_mean="words") == {**own, "context_mean": ("words", "rows")}
 
 

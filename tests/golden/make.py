@@ -18,7 +18,6 @@ from typing import Any
 import posvec
 from posvec.evaluation.compression import compress_model
 from posvec.formats import FORMATS, load_model_or_vectors, write_vectors
-from posvec.presets import MODELS
 from posvec.storage.quantization import QUANTIZATIONS
 
 HERE = Path(__file__).parent
@@ -28,6 +27,7 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 KNOWN, UNKNOWN, SENTENCE = "karan", "karandun", "karan [MASK] lotek"
 CHECKPOINT = "checkpoint"
+KINDS = ("general", "subword", "positional", "constrained")
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     if folder.exists():
         sys.exit(f"{folder} exists; if {posvec.__version__} has not been released, remove it first")
     folder.mkdir()
-    for kind in MODELS:
+    for kind in KINDS:
         posvec.train(sentences(), kind, **SETTINGS, output=folder / kind)
     for method in (*QUANTIZATIONS, "prune"):
         compress_model(folder / "constrained", folder / method, method, **({"buckets": 5} if method == "prune" else {}))

@@ -49,7 +49,7 @@ def test_a_text_is_the_mean_of_its_words_vectors_those_from_subwords_too(fitted)
 
 
 def test_fit_trains_the_model_that_the_library_would_train(texts, fitted):
-    same = posvec.train(iter(texts), "constrained", preset="small", **SMALL)
+    same = posvec.train(iter(texts), **SMALL)
     assert np.array_equal(fitted.model_.input_vectors, same.input_vectors)
 
 

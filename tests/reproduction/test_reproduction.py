@@ -40,7 +40,7 @@ TINY = Scale(
     explosion_dim=24,
     trials=2,
     max_window=4,
-    settings={"dim": 10, "buckets": 500, "min_count": 1, "sample": 0.0, "negatives": 2},
+    settings={"dim": 10, "buckets": 500, "min_count": 1, "sample": 0.0, "negatives": 2, "epochs": 1},
     language_model={"hidden": 10, "layers": 1, "epochs": 2, "batch": 4, "steps": 20, "train_tokens": 200},
 )
 QUALITATIVE = [each.name for each in EXPERIMENTS if each.qualitative]

@@ -15,7 +15,6 @@ import pytest
 import posvec
 from posvec.evaluation.compression import METHODS
 from posvec.formats import FORMATS
-from posvec.presets import MODELS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 VERSIONS = sorted(path.parent for path in GOLDEN.glob("*/expected.json"))
@@ -68,6 +67,6 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed(make: ModuleType, version
 
 def test_the_golden_files_of_this_version_are_complete_and_small(make: ModuleType) -> None:
     folder = GOLDEN / posvec.__version__
-    names = {*MODELS, *METHODS, *(f"{name}{each.extension}" for name, each in FORMATS.items() if name != "posvec")}
+    names = {*make.KINDS, *METHODS, *(f"{name}{each.extension}" for name, each in FORMATS.items() if name != "posvec")}
     assert names | {make.CHECKPOINT} <= set(json.loads((folder / "expected.json").read_text()))
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 200_000

@@ -78,10 +78,10 @@ def test_training_on_a_remote_corpus_is_resumed(remote_corpus, small):
 
         def on_epoch(self, progress): ...
 
-    whole = posvec.train(remote_corpus, "subword", **small, epochs=4)
+    whole = posvec.train(remote_corpus, "subword", **{**small, "epochs": 4})
     with pytest.raises(KeyboardInterrupt):
         posvec.train(
-            remote_corpus, "subword", **small, epochs=4, checkpoint_minutes=1e-6, output="memory://models/two",
+            remote_corpus, "subword", **{**small, "epochs": 4}, checkpoint_minutes=1e-6, output="memory://models/two",
             callbacks=[Interrupt()],
         )  # fmt: skip
     assert Model.load("memory://models/two").state is not None

@@ -31,7 +31,7 @@ def checkpoint(corpus: Path, small: dict[str, Any], tmp_path_factory: pytest.Tem
 
     folder = tmp_path_factory.mktemp("checkpoint") / "model"
     with pytest.raises(KeyboardInterrupt):
-        posvec.train(corpus, **small, epochs=3, output=folder, callbacks=[InterruptInSecondEpoch()])
+        posvec.train(corpus, **{**small, "epochs": 3}, output=folder, callbacks=[InterruptInSecondEpoch()])
     assert posvec.load(folder).state is not None
     return folder
 

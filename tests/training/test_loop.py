@@ -52,7 +52,7 @@ def stop():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_training_lowers_the_loss_and_reports_it(corpus, small, kind):
-    model = posvec.train(corpus, kind, **small, epochs=4)
+    model = posvec.train(corpus, kind, **{**small, "epochs": 4})
     report = model.report
     losses = [epoch.loss for epoch in report.epochs]
     assert len(losses) == 4
@@ -80,8 +80,8 @@ def test_with_one_thread_a_seed_gives_the_same_model_and_another_seed_another(co
 
 
 def test_several_threads_learn_as_much_as_one(corpus, small):
-    one = posvec.train(corpus, "constrained", **small, epochs=4)
-    several = posvec.train(corpus, "constrained", **{**small, "threads": 3}, epochs=4)
+    one = posvec.train(corpus, "constrained", **{**small, "epochs": 4})
+    several = posvec.train(corpus, "constrained", **{**{**small, "epochs": 4}, "threads": 3})
     assert several.report.threads == 3
     assert several.report.words == one.report.words
     assert several.report.loss == pytest.approx(one.report.loss, rel=0.2)
@@ -91,7 +91,7 @@ def test_the_learning_rate_falls_in_a_straight_line(corpus, small):
     config = posvec.make_config("general", initial_lr=0.4, final_lr_ratio=0.5)
     assert [learning_rate(config, share) for share in (0, 0.5, 1)] == pytest.approx([0.4, 0.3, 0.2])
     seen = Recorder()
-    posvec.train(corpus, "general", **small, epochs=2, initial_lr=0.4, final_lr_ratio=0.5, callbacks=[seen])
+    posvec.train(corpus, "general", **{**small, "epochs": 2}, initial_lr=0.4, final_lr_ratio=0.5, callbacks=[seen])
     rates = [progress.lr for progress in seen.blocks]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] == pytest.approx(0.2)
@@ -99,7 +99,7 @@ def test_the_learning_rate_falls_in_a_straight_line(corpus, small):
 
 def test_callbacks_hear_of_every_block_and_epoch(corpus, small):
     seen = Recorder()
-    model = posvec.train(corpus, "general", **small, epochs=3, validation=0.2, callbacks=[seen])
+    model = posvec.train(corpus, "general", **{**small, "epochs": 3}, validation=0.2, callbacks=[seen])
     words = [progress.words for progress in seen.blocks]
     assert words == sorted(words)
     assert words[-1] == model.report.words
@@ -111,8 +111,8 @@ def test_callbacks_hear_of_every_block_and_epoch(corpus, small):
 
 
 def test_validation_lines_are_held_out_and_give_a_loss_for_each_epoch(corpus, small):
-    plain = posvec.train(corpus, "general", **small, epochs=3)
-    model = posvec.train(corpus, "general", **small, epochs=3, validation=0.2)
+    plain = posvec.train(corpus, "general", **{**small, "epochs": 3})
+    model = posvec.train(corpus, "general", **{**small, "epochs": 3}, validation=0.2)
     losses = [epoch.validation_loss for epoch in model.report.epochs]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] == model.report.validation_loss == pytest.approx(model.report.loss, rel=0.1)
@@ -130,7 +130,7 @@ def test_validation_trains_nothing(corpus, small):
 
 
 def test_validation_draws_the_same_every_time(corpus, small):
-    model = posvec.train(corpus, "constrained", **small, epochs=2, validation=0.5, initial_lr=0.0)
+    model = posvec.train(corpus, "constrained", **{**small, "epochs": 2}, validation=0.5, initial_lr=0.0)
     first, second = (epoch.validation_loss for epoch in model.report.epochs)
     assert first == second
 
@@ -146,10 +146,10 @@ def test_patience_ends_training_when_the_validation_loss_no_longer_falls(corpus,
 
 
 def test_a_callback_can_stop_training(corpus, small):
-    model = posvec.train(corpus, "general", **small, epochs=50, callbacks=[Recorder(stop, epoch=2)])
+    model = posvec.train(corpus, "general", **{**small, "epochs": 50}, callbacks=[Recorder(stop, epoch=2)])
     assert model.report.stopped_early
     assert len(model.report.epochs) == 2
-    assert same(model, posvec.train(corpus, "general", **small, epochs=50, callbacks=[Recorder(stop, epoch=2)]))
+    assert same(model, posvec.train(corpus, "general", **{**small, "epochs": 50}, callbacks=[Recorder(stop, epoch=2)]))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -170,7 +170,9 @@ def test_an_exception_of_a_callback_is_passed_on_and_the_threads_end(corpus, sma
 
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError, match="mine"):
-        posvec.train(corpus, "general", **{**small, "threads": threads}, epochs=100, callbacks=[Recorder(fail, 5)])
+        posvec.train(
+            corpus, "general", **{**{**small, "epochs": 100}, "threads": threads}, callbacks=[Recorder(fail, 5)]
+        )
     assert threading.active_count() == before
 
 
@@ -181,7 +183,7 @@ def test_held_out_lines_without_words_are_noticed_before_training(small, validat
     with pytest.raises(
         posvec.CorpusError, match=r"the lines that validation=\S+ holds out have no words to predict; raise"
     ):
-        posvec.train(iter(lines), "general", **small, validation=validation, epochs=5, callbacks=[seen])
+        posvec.train(iter(lines), "general", **{**small, "epochs": 5}, validation=validation, callbacks=[seen])
     assert seen.blocks == seen.epochs == []
 
 
@@ -278,11 +280,11 @@ def test_interrupted_and_resumed_equals_uninterrupted(long_corpus, small, tmp_pa
 
 @pytest.mark.usefixtures("_ctrl_c_as_usual")
 def test_training_can_be_interrupted_again_and_again(long_corpus, small, tmp_path):
-    whole = posvec.train(long_corpus, "positional", **small, epochs=2)
+    whole = posvec.train(long_corpus, "positional", **{**small, "epochs": 2})
     output = tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
         posvec.train(
-            long_corpus, "positional", **small, epochs=2, output=output, callbacks=[Recorder(interrupt, block=3)]
+            long_corpus, "positional", **{**small, "epochs": 2}, output=output, callbacks=[Recorder(interrupt, block=3)]
         )
     done = [posvec.load(output).state.blocks_done]
     for _ in range(2):
@@ -391,7 +393,7 @@ def test_the_output_does_not_depend_on_the_working_folder_at_the_end(corpus, sma
 
 
 def test_timed_checkpoints_do_not_change_the_result(long_corpus, small, tmp_path):
-    whole = posvec.train(long_corpus, "constrained", **small, epochs=2)
+    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 2})
     saved, states = tmp_path / "model" / "config.json", set()
 
     def look():

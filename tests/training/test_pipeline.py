@@ -243,7 +243,7 @@ def test_training_that_was_interrupted_is_not_begun_anew_by_mistake(interrupted,
 
 
 def test_what_did_not_come_from_files_is_given_again_to_resume(interrupted, lines, small):
-    whole = posvec.train(iter(lines), "constrained", **small, epochs=3)
+    whole = posvec.train(iter(lines), "constrained", **{**small, "epochs": 3})
     model = interrupted(iter(lines))
     with pytest.raises(ModelError, match=r"did not come from files alone; give it again"):
         posvec.resume(model)
@@ -253,7 +253,7 @@ def test_what_did_not_come_from_files_is_given_again_to_resume(interrupted, line
 
 
 def test_a_tokenizer_of_one_s_own_is_given_again_to_resume(interrupted, tmp_path, small):
-    whole = posvec.train(tmp_path / "text", "constrained", tokenizer=str.split, **small, epochs=3)
+    whole = posvec.train(tmp_path / "text", "constrained", tokenizer=str.split, **{**small, "epochs": 3})
     model = interrupted(tokenizer=str.split)
     assert same(posvec.resume(model, tmp_path / "text", tokenizer=str.split), whole)
 
@@ -279,7 +279,7 @@ def test_a_corpus_that_changed_or_went_is_not_resumed(interrupted, tmp_path):
 
 def test_a_corpus_that_was_touched_moved_or_compressed_is_resumed(interrupted, tmp_path, small):
     text = tmp_path / "text"
-    whole = posvec.train(text, "constrained", **small, epochs=3)
+    whole = posvec.train(text, "constrained", **{**small, "epochs": 3})
     for age in (-(10**9), 10**9):  # the past and the future
         model = interrupted()
         os.utime(text, (time.time() + age,) * 2)

@@ -19,7 +19,15 @@ from posvec.training.tables import Fixed16Tables
 
 TABLES = ("input_vectors", "output_vectors", "positional_vectors")
 SOUNDS = {"cats": "mew", "dogs": "bark", "cows": "moo", "birds": "sing", "ducks": "quack", "lions": "roar"}
-SATURATING: dict[str, Any] = {"dim": 32, "epochs": 3, "sample": 0.0, "min_count": 1, "threads": 1}
+SATURATING: dict[str, Any] = {
+    "dim": 32,
+    "epochs": 3,
+    "initial_lr": 0.07,
+    "final_lr_ratio": 0.1,
+    "sample": 0.0,
+    "min_count": 1,
+    "threads": 1,
+}
 DIVERGING: dict[str, Any] = {
     **SATURATING,
     "epochs": 6,

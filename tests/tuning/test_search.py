@@ -59,11 +59,13 @@ def test_an_invalid_space_is_refused(text, message):
 
 def test_the_space_of_the_paper_depends_on_the_kind_of_model():
     assert [str(each) for each in paper_space(make_config("subword"))] == ["window=1..50"]
-    assert [str(each) for each in paper_space(make_config())] == ["window=1..50", "positional_dim=10..300:10"]
+    assert [str(each) for each in paper_space(make_config())] == ["window=1..50"]
+    constrained = paper_space(make_config("constrained"))
+    assert [str(each) for each in constrained] == ["window=1..50", "positional_dim=10..300:10"]
 
 
 def test_positional_features_stay_proportional_to_a_dim_that_is_searched():
-    assert trial_config(make_config(), {"dim": 100}).model.positional_dim == 20
+    assert trial_config(make_config("constrained"), {"dim": 100}).model.positional_dim == 20
     assert trial_config(make_config("positional"), {"dim": 100}).model.positional_dim == 100
 
 
@@ -202,6 +204,7 @@ def test_the_command_line_searches_plots_and_trains_the_best(posvec_command, cor
 
 def test_autotune_trains_the_best_on_all_of_the_corpus(posvec_command, corpus, flags, tmp_path):
     given = [flag for flag in flags if flag not in ("--window", "4")]
+    given += ["--model", "constrained"]
     ended = posvec_command("train", corpus, "-o", tmp_path / "model", "--autotune", "2s", *given)
     assert ended.code == 0, ended.err
     model, found = posvec.load(tmp_path / "model"), load_study(tmp_path / "model.search")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from posvec.errors import ConfigError
+from posvec.system.durations import parse_duration
 from posvec.system.remote import is_remote
 
 if TYPE_CHECKING:
@@ -25,15 +26,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gene
         """Return the number of seconds."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"(?:([\d.]+)d)?(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s?)?", value.replace(" ", ""))
         try:
-            parts = [float(part or 0) for part in found.groups()] if found else []
-        except ValueError:
-            parts = []
-        seconds = sum(part * size for part, size in zip(parts, (86400, 3600, 60, 1), strict=False))
-        if not seconds:
-            self.fail(f"{value!r} is not a valid duration; use for example 90s, 10m or 1h30m", param, ctx)
-        return float(seconds)
+            return parse_duration(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
 
 
 class PathOrUrl(click.Path):

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
+from posvec.automatic import AUTOMATIC
 from posvec.config import ALIASES, SETTINGS, Config, Setting, canonical_names
 from posvec.distributed.options import SETTINGS as CLUSTER_SETTINGS
 from posvec.errors import ConfigError
-from posvec.presets import MODELS, PRESETS
+from posvec.presets import DEFAULT_PRESET, MODELS, PRESETS
 from posvec.system.utf8 import decode_json
 
 
@@ -44,12 +45,16 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help='JSON file with settings: {"dim": 100, ...}, or the config.json of a model',
         ),
         click.option(
-            "--preset", type=click.Choice(list(PRESETS)), default="posvec", show_default=True, help="set of defaults"
+            "--preset",
+            type=click.Choice(list(PRESETS)),
+            default=DEFAULT_PRESET,
+            show_default=True,
+            help="set of defaults",
         ),
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),
-            help="one of the four models  [default: constrained; with --preset auto positional]",
+            help="two heads, or one of the paper's four models  [default: that of the preset; posvec: two-heads]",
         ),
     ):
         command = option(command)
@@ -138,7 +143,9 @@ def _option(setting: Setting, hidden: bool = False) -> Callable[[Callable[..., A
 
 
 def _default_text(setting: Setting) -> str:
-    if len({settings[setting.name] for settings in MODELS.values() if setting.name in settings}) > 1:
+    if setting.name in AUTOMATIC:
+        return "follows the corpus"
+    if len({settings.get(setting.name, setting.default) for settings in MODELS.values()}) > 1:
         return "depends on --model"
     if isinstance(setting.default, bool):
         return "yes" if setting.default else "no"

@@ -74,8 +74,11 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     console.print(f"{model!r}, {format_size(size)}")
     table = make_table("setting", "value", numbers=False)
     defaults = default_settings(model.config)
+    record = model.state or model.report
+    automatic = record.before.automatic if record else ()
     for name, value in setting_values(model.config).items():
-        table.add_row(name, Text(f"{value}", "" if value == defaults[name] else "bold"))
+        origin = " (follows the corpus)" if name in automatic else ""
+        table.add_row(name, Text(f"{value}{origin}", "" if value == defaults[name] else "bold"))
     console.print(table)
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")

@@ -21,8 +21,6 @@ from posvec.cli.printing import print_report
 from posvec.cli.progress import training_display
 from posvec.config import GROUPS, SETTINGS
 
-# With fewer words than this, posvec train recommends the preset small.
-SMALL_CORPUS = 10_000_000
 # The key that the config.json of an interrupted model has, and the command that resumes training.
 RESUMED = ("state", "posvec resume")
 
@@ -39,6 +37,13 @@ RESUMED = ("state", "posvec resume")
 @model_options
 @click.option("--vocabulary", type=PATH, help="use a vocabulary saved by posvec vocab --output")
 @click.option("--start", type=PATH, help="train this model further; its vocabulary grows by new words")
+@click.option(
+    "--time",
+    type=DURATION,
+    metavar="TIME",
+    help="train as well as can be in this time (for example 10m), from reading the corpus to saving the model; in "
+    "place of --epochs",
+)
 @click.option(
     "--autotune",
     type=DURATION,
@@ -64,6 +69,7 @@ def train(
     config_file: Path | None,
     vocabulary: Path | None,
     start: Path | None,
+    time: float | None,
     autotune: float | None,
     questions: tuple[Path, ...],
     overwrite: bool,
@@ -88,6 +94,8 @@ def train(
         )
     if autotune and (vocabulary or start):
         raise click.UsageError("--autotune trains a new model; leave out --vocabulary and --start")
+    if autotune and time:
+        raise click.UsageError("--autotune compares models of the same number of epochs; leave out --time")
     if questions and not autotune:
         raise click.UsageError("--questions is an option of --autotune; add for example --autotune 10m")
     how: dict[str, Any] = {"preset": preset, "config": config, "output": output, "overwrite": overwrite, **given}
@@ -99,15 +107,10 @@ def train(
             trained = run_search(sources(corpus), autotune, model, questions=questions, display=display, **how)
         else:
             run = import_module("posvec.distributed" if cluster else "posvec.training.pipeline").train
-            trained = run(sources(corpus), model, vocabulary=vocabulary, start=start, display=display, **how, **shared)
+            how |= {"vocabulary": vocabulary, "start": start, "time": time, "display": display, **shared}
+            trained = run(sources(corpus), model, **how)
     if not quiet:
         print_report(console, trained, output)
-        is_chosen = preset in ("small", "auto") or config or start
-        if trained.report and trained.report.tokens < SMALL_CORPUS and not is_chosen:
-            console.print(
-                f"The corpus has {trained.report.tokens:,} words; with fewer than {SMALL_CORPUS:,}, --preset small "
-                "usually gives better vectors."
-            )
 
 
 @click.command()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from posvec.config import canonical_names
 from posvec.distributed.options import SETTINGS, Options, make_options
-from posvec.presets import rate_of_workers
+from posvec.errors import ConfigError
 
 if TYPE_CHECKING:
     from posvec.corpus.sources import Source
@@ -34,9 +34,8 @@ def train(corpus: Source, model: str | None = None, *, cluster: str = "auto", **
     cluster
         The address of a cluster, or ``auto``: the cluster of this machine, or a new one if there is none.
     **arguments
-        The other arguments of :func:`posvec.train`, and the settings of :class:`Options`; ``threads`` is the number of
-        threads of each worker. With more than two workers, the default final learning rate is at most 0.15 of the
-        initial one.
+        The other arguments of :func:`posvec.train`, except ``time``, and the settings of :class:`Options`; ``threads``
+        is the number of threads of each worker.
 
     Returns
     -------
@@ -52,7 +51,9 @@ def train(corpus: Source, model: str | None = None, *, cluster: str = "auto", **
     from posvec.training import pipeline
 
     options, others = _split(arguments)
-    others = {**_rate(options, model, others), **canonical_names(others)}
+    others = canonical_names(others)
+    if others.get("time") is not None:
+        raise ConfigError("time is measured on one machine alone; on a cluster, give epochs")
     with connected(cluster, options, others.get("threads")):
         return pipeline.train(corpus, model, backend=ClusterBackend(options), **others)
 
@@ -133,12 +134,6 @@ def search(
         threads = ClusterBackend(options).threads(arguments.get("threads") or 0)
         runner = partial(run_together, workers=options.workers, threads=threads)
         return run(corpus, model, output=Path(output).absolute(), runner=runner, **arguments)
-
-
-def _rate(options: Options, model: str | None, arguments: dict[str, Any]) -> dict[str, float]:
-    """The learning rate of this many workers, unless a preset, a configuration or a model decides it."""
-    is_default = arguments.get("preset", "posvec") == "posvec" and not arguments.get("config")
-    return rate_of_workers(model, options.workers) if is_default and not arguments.get("start") else {}
 
 
 def _split(arguments: dict[str, Any]) -> tuple[Options, dict[str, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 from posvec.config import SETTINGS, canonical_names
 from posvec.errors import ConfigError, CorpusError
 from posvec.model import Model
+from posvec.presets import DEFAULT_PRESET
 from posvec.query.sentences import METHODS, first_component
 from posvec.system.arrays import FloatArray
 from posvec.system.extras import require_extra
@@ -33,7 +34,7 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Parameters
     ----------
     model
-        The kind of model to train: general, subword, positional or constrained.
+        The kind of model to train, as in :func:`posvec.train`.
     preset
         The preset of settings to train with, as in :func:`posvec.train`.
     pretrained
@@ -56,9 +57,9 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def __init__(
         self,
-        model: str = "constrained",
+        model: str | None = None,
         *,
-        preset: str = "small",
+        preset: str = DEFAULT_PRESET,
         pretrained: Model | str | os.PathLike[str] | None = None,
         method: str = "mean",
         **settings: Any,

@@ -43,11 +43,13 @@ class TrainingProgress:
 
 @dataclass(frozen=True)
 class Preparation:
-    """The seconds that were spent before training."""
+    """What happened before training: the seconds that each step took, and the settings that were chosen."""
 
     counting: float = 0.0
     encoding: float = 0.0
     initializing: float = 0.0
+    automatic: tuple[str, ...] = ()
+    """The names of the settings that followed the corpus, or the time that was given."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class TrainingReport:
     threads: int
     epochs: tuple[EpochReport, ...]
     before: Preparation = Preparation()
-    """The seconds that were spent before training."""
+    """What happened before training."""
     stopped_early: bool = False
     cluster: ClusterReport | None = None
     float32_after: int | None = None

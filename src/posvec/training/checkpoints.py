@@ -16,6 +16,7 @@ from posvec.errors import ModelError
 from posvec.storage.records import TrainingState
 from posvec.system.remote import is_remote, server_of
 from posvec.training.chunks import ChunkedCorpus, content_digest
+from posvec.training.schedule import chunks_to_train
 
 
 def sources_of(state: TrainingState, model: str | os.PathLike[str], allow_network: bool = False) -> list[str | Path]:
@@ -75,14 +76,14 @@ def check_state(
             f"the corpus {name} has changed since training of {model} was interrupted; restore it, name its present "
             f"path (posvec resume {model} CORPUS), or train a new model"
         )
-    if problem := _problem(state, config.training.epochs, corpus):
+    if problem := _problem(state, config, corpus):
         raise ModelError(f"the checkpoint {model} is damaged: {problem}; restore it from a copy, or train a new model")
 
 
-def _problem(state: TrainingState, epochs: int, corpus: ChunkedCorpus) -> str:
+def _problem(state: TrainingState, config: Config, corpus: ChunkedCorpus) -> str:
     """What is impossible in a state; an empty string if nothing is."""
-    done = len(state.epochs)
-    first, last = done * corpus.chunks, min(done + 1, epochs) * corpus.chunks
+    done, epochs, chunks = len(state.epochs), config.training.epochs, chunks_to_train(config, corpus.chunks)
+    first, last = min(done * corpus.chunks, chunks), min((done + 1) * corpus.chunks, chunks)
     if done > epochs:
         return f"it has {done:,} epochs of {epochs:,}"
     if not first <= state.blocks_done <= last:

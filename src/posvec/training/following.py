@@ -1,48 +1,41 @@
-"""Count the words of a corpus, and choose the settings that follow their number."""
+"""Choose the settings that follow the size of the corpus, and say what was chosen."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from typing import Protocol
 
-from posvec.automatic import LEAST_MIN_COUNT, automatic_settings, describe_settings
+from posvec.automatic import automatic_settings
 from posvec.config import Config
-from posvec.corpus.sources import Corpus, ProgressCallback
-from posvec.training.backend import Backend
-from posvec.vocabulary import Vocabulary
+
+_logger = logging.getLogger("posvec")
 
 
-class Stages(Protocol):
+class Notes(Protocol):
     """The part of a display that this module needs."""
 
-    def stage(self, name: str) -> AbstractContextManager[ProgressCallback]: ...
     def note(self, text: str) -> None: ...
 
 
-def follow_corpus(
-    corpus: Corpus, config: Config, given: Collection[str], display: Stages, backend: Backend
-) -> tuple[Config, Vocabulary]:
-    """Return the configuration that suits a corpus, and its vocabulary, and show what was chosen.
+def follow_corpus(words: int, config: Config, given: Collection[str]) -> tuple[Config, tuple[str, ...]]:
+    """Return the configuration that suits a corpus, and the names of the settings that were chosen.
 
     Parameters
     ----------
-    corpus
-        The text.
+    words
+        The number of words of the corpus.
     config
-        The configuration, of the preset ``auto``.
+        The configuration, of the default preset.
     given
         The names of settings that the user has given, which are not chosen.
-    display
-        Shows the progress of counting, and what was chosen.
-    backend
-        Where words are counted.
     """
-    counted = config if "min_count" in given else config.replace(min_count=LEAST_MIN_COUNT)
-    with display.stage("counting") as progress:
-        vocabulary = backend.count(corpus, counted, progress)
-    words = vocabulary.total_words
-    chosen = {name: value for name, value in automatic_settings(words).items() if name not in given}
-    config = config.replace(**chosen)
-    display.note(describe_settings(words, config))
-    return config, vocabulary.limited(config.vocabulary)
+    settings = automatic_settings(words, config.model.word_dim > 0)
+    chosen = {name: value for name, value in settings.items() if name not in given}
+    return config.replace(**chosen), tuple(chosen)
+
+
+def announce(text: str, display: Notes) -> None:
+    """Say what was chosen: on the display, and to the logger ``posvec`` at level INFO."""
+    display.note(text)
+    _logger.info(text)

@@ -10,7 +10,7 @@ from posvec.model import Model
 from posvec.system.cpu import cpu_level
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.executor import ChunkResult
-from posvec.training.schedule import chunk_seed, learning_rate
+from posvec.training.schedule import chunk_index, chunk_seed, epochs_before, learning_rate
 from posvec.training.tables import training_tables
 
 
@@ -23,6 +23,11 @@ class ChunkTrainer:
         """Workspaces that no thread uses; they are kept because allocating new memory takes time."""
         self._create_trainer()
 
+    @property
+    def config(self) -> Config:
+        """The present configuration of the model; its number of epochs may change while it is trained."""
+        return self._model.config
+
     def use_float32(self) -> None:
         """Train on in float32, from the present values; the setting ``precision`` of the model changes."""
         self.tables.export()
@@ -31,7 +36,6 @@ class ChunkTrainer:
 
     def _create_trainer(self) -> None:
         model = self._model
-        self.config = model.config
         self.tables = training_tables(model)
         self._trainer = self.tables.trainer(
             model.vocabulary.keep_probabilities(),
@@ -42,9 +46,9 @@ class ChunkTrainer:
 
     def train(self, number: int, workspace: _kernel.Workspace, held_out: bool) -> ChunkResult:
         """Train one chunk, or score its held-out lines."""
-        epoch, index = divmod(number, self.corpus.chunks)
-        chunk = self.corpus.chunk(index)
-        fraction = (epoch + chunk.tokens_before / self.corpus.tokens) / self.config.training.epochs
+        chunks, config = self.corpus.chunks, self.config
+        chunk = self.corpus.chunk(number % chunks if held_out else chunk_index(config, chunks, number))
+        fraction = epochs_before(config, self.corpus, number, chunk) / config.training.total_epochs
         return ChunkResult(
             *self._trainer.train(
                 workspace,
@@ -52,9 +56,9 @@ class ChunkTrainer:
                 chunk.lines,
                 chunk.begin,
                 chunk.end,
-                0.0 if held_out else learning_rate(self.config, fraction),
-                chunk_seed(self.config.training.seed, -1 - number if held_out else number),
-                self.config.training.validation,
+                0.0 if held_out else learning_rate(config, fraction),
+                chunk_seed(config.training.seed, -1 - number if held_out else number),
+                config.training.validation,
                 held_out,
                 chunk.first_line,
             )

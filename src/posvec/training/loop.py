@@ -20,11 +20,12 @@ from posvec.errors import CorpusError, ThreadStartError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
+from posvec.training.budget import TimeBudget
 from posvec.training.callbacks import Callback, CallbackList, StopTraining
 from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_loss
 from posvec.training.executor import Executor, TrainingJob
-from posvec.training.schedule import learning_rate
+from posvec.training.schedule import chunks_to_train, learning_rate
 from posvec.training.supervision import LossSum, Supervisor
 from posvec.training.threads import ThreadExecutor
 
@@ -39,6 +40,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     checkpoint: Callable[[TrainingState], None] | None = None,
     executor: Executor | None = None,
+    budget: TimeBudget | None = None,
 ) -> TrainingReport:
     """Train a model in place, by its own configuration; resume if its training was interrupted.
 
@@ -56,6 +58,8 @@ def train(
         KeyboardInterrupt; a second Ctrl-C raises it without saving, unless a save has begun.
     executor
         What trains the chunks, by default threads of this process.
+    budget
+        The time for training, which decides the number of epochs in place of the configuration.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def train(
     >>> train(model, encode(corpus, vocabulary)).lines
     2000
     """
-    run = _TrainingRun(model, corpus, callbacks, checkpoint, executor or ThreadExecutor(model, corpus))
+    run = _TrainingRun(model, corpus, callbacks, checkpoint, executor or ThreadExecutor(model, corpus), budget)
     with deferred_signals() as run.interruption:
         return run.run()
 
@@ -87,8 +91,10 @@ class _TrainingRun:
         callbacks: Sequence[Callback],
         checkpoint: Callable[[TrainingState], None] | None,
         executor: Executor,
+        budget: TimeBudget | None = None,
     ) -> None:
         self.corpus = corpus
+        self.budget = budget
         self.callbacks = CallbackList(callbacks)
         self.checkpoint = checkpoint
         self.executor = executor
@@ -106,6 +112,8 @@ class _TrainingRun:
         self.supervisor = Supervisor(model, corpus, executor)
         self.float32_after: int | None = None
         self.checkpoint_is_due = self.is_warned = False
+        if budget:
+            model.config = budget.begin(model.config)
         if model.state:
             self._restore(model.state)
 
@@ -120,6 +128,8 @@ class _TrainingRun:
         if self.model.state is None and self.supervisor.is_saturated:  # the vectors of a model that is trained further
             self._use_float32()
         stopped_early = self._train_epochs()
+        if self.budget:
+            self.budget.announce(self.config)
         self.interruption.protect_rest()  # the model is complete: the caller saves it, whatever signals arrive
         if self.all_epochs.masked_words == 0:
             raise CorpusError(
@@ -144,13 +154,13 @@ class _TrainingRun:
 
     def _train_epochs(self) -> bool:
         """Train all epochs; return whether training ended early."""
-        training = self.config.training
         try:
-            while len(self.epochs) < training.epochs:
+            while len(self.epochs) < self.config.training.epochs:
                 self._train_epoch()
                 self._end_epoch()
-                if training.patience and self._epochs_without_progress() >= training.patience:
-                    return len(self.epochs) < training.epochs
+                patience = self.config.training.patience
+                if patience and self._epochs_without_progress() >= patience:
+                    return len(self.epochs) < self.config.training.epochs
         except ThreadStartError as error:
             if self.checkpoint is None or not self.all_epochs.words:
                 raise
@@ -162,20 +172,29 @@ class _TrainingRun:
             return True
         return False
 
+    @property
+    def _end(self) -> int:
+        """The chunk with which training ends."""
+        return chunks_to_train(self.config, self.corpus.chunks)
+
+    @property
+    def _end_of_epoch(self) -> int:
+        """The chunk with which the present epoch ends."""
+        return min((len(self.epochs) + 1) * self.corpus.chunks, self._end)
+
     def _train_epoch(self) -> None:
-        end = (len(self.epochs) + 1) * self.corpus.chunks
-        while self.next_chunk < end:
+        while self.next_chunk < self._end_of_epoch:
             with self._tables_taken():
-                self._train_chunks(end)
+                self._train_chunks()
             self._stop_if_interrupted()
-            if self.next_chunk < end:
+            if self.next_chunk < self._end_of_epoch:
                 self._save()
 
-    def _train_chunks(self, end: int) -> None:
+    def _train_chunks(self) -> None:
         """Train until the end of the epoch, or until a checkpoint is due or training was interrupted."""
         self.checkpoint_is_due = False
-        while self.next_chunk < end and not (self.checkpoint_is_due or self.interruption.requested):
-            with self._start(self.next_chunk, self.supervisor.end_of_job(self.next_chunk, end)) as job:
+        while self.next_chunk < self._end_of_epoch and not (self.checkpoint_is_due or self.interruption.requested):
+            with self._start(self.next_chunk, self.supervisor.end_of_job(self.next_chunk, self._end_of_epoch)) as job:
                 self._follow(job)
             self.next_chunk = job.next
             if self.supervisor.is_due(self.next_chunk):
@@ -202,7 +221,7 @@ class _TrainingRun:
 
     @property
     def _is_complete(self) -> bool:
-        return self.next_chunk >= self.config.training.epochs * self.corpus.chunks
+        return self.next_chunk >= self._end
 
     def _examine(self) -> None:
         """Raise TrainingError if training has diverged; train on in float32 if 16 bits are too few."""
@@ -241,6 +260,10 @@ class _TrainingRun:
             self.seconds = seconds + elapsed
             self.epoch_seconds = epoch_seconds + elapsed
             self._count(*result)
+            if self.budget and self.budget.is_due(self._epochs_done):
+                self._follow_budget(job.next)
+                if job.next >= self._end_of_epoch:
+                    job.stop()
             progress = self.progress()
             try:
                 self.callbacks.on_chunk(progress)
@@ -334,16 +357,33 @@ class _TrainingRun:
         )
 
     def _words_to_train(self) -> int:
-        held_out = self.config.training.validation
-        return round(self.corpus.tokens * (1 - held_out)) * self.config.training.epochs
+        return round(self._words_per_epoch * self.config.training.total_epochs)
+
+    @property
+    def _words_per_epoch(self) -> int:
+        return round(self.corpus.tokens * (1 - self.config.training.validation))
+
+    @property
+    def _epochs_done(self) -> float:
+        return self.all_epochs.words / max(1, self._words_per_epoch)
+
+    def _follow_budget(self, begun: int) -> None:
+        """Change the number of epochs to what fits into the time; ``begun`` chunks have been begun."""
+        assert self.budget
+        self.model.config = self.budget.plan(self.config, self.corpus.chunks, begun, self._epochs_done)
 
     # ---- checkpoints --------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
+        started = time.monotonic()
         if self.checkpoint:
+            if self.budget:
+                self._follow_budget(self.next_chunk)
             with self.interruption.protected():
                 self.checkpoint(dataclasses.replace(self._state(), content=self._content))
         self.saved = time.monotonic()
+        if self.budget:
+            self.budget.reserve(self.saved - started)
 
     def _state(self) -> TrainingState:
         return TrainingState(

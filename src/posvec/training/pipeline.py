@@ -7,31 +7,33 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
+from posvec.automatic import LEAST_MIN_COUNT, describe_settings
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source
 from posvec.datasets.fetching import FetchDisplay, SilentFetchDisplay
 from posvec.errors import ConfigError, CorpusError, ModelError, TrainingError
 from posvec.model import Model
-from posvec.presets import make_config
+from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.locks import locked_folder
 from posvec.storage.records import Preparation, TrainingState
 from posvec.system.allocator import return_freed_memory
+from posvec.system.durations import parse_duration
 from posvec.system.remote import is_remote
 from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
+from posvec.training.budget import TimeBudget
 from posvec.training.callbacks import Callback
 from posvec.training.checkpoints import check_state, sources_of
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import check_parameters
-from posvec.training.following import follow_corpus
+from posvec.training.following import announce, follow_corpus
 from posvec.training.loop import train as train_model
 from posvec.training.sources import open_source
 from posvec.vocabulary import Vocabulary
@@ -47,13 +49,14 @@ def train(
     corpus: Source,
     model: str | None = None,
     *,
-    preset: str = "posvec",
+    preset: str = DEFAULT_PRESET,
     config: Config | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     vocabulary: Vocabulary | str | os.PathLike[str] | None = None,
     start: Model | str | os.PathLike[str] | None = None,
     tokenizer: Callable[[str], Sequence[str]] | str | None = None,
+    time: float | str | None = None,
     callbacks: Sequence[Callback] = (),
     display: Display | None = None,
     backend: Backend | None = None,
@@ -66,12 +69,12 @@ def train(
     corpus
         Files, folders, globs, ``"-"``, the name of a dataset, or an iterable of sentences or token lists.
     model
-        ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
-        the preset ``auto``.
+        By default a model with two heads, one for meaning and one for spelling (``two-heads``), or one of the paper's:
+        ``general``, ``subword``, ``positional`` or ``constrained``.
     preset
-        A set of defaults. ``auto`` trains two heads, meaning and spelling, with settings that follow the size of the
-        corpus; any setting that is given wins. The others are ``posvec``, ``paper``, ``as-run``, ``fasttext`` and
-        ``small``.
+        A set of defaults. Under ``posvec``, epochs and other settings follow the size of the corpus
+        (:mod:`posvec.automatic`), and any setting that is given wins. The others are ``paper``, ``as-run``,
+        ``fasttext`` and ``gensim``, see :func:`posvec.make_config`.
     config
         A whole configuration, in place of ``model`` and ``preset``.
     output
@@ -84,10 +87,14 @@ def train(
         A model to train further; new words are added to its vocabulary.
     tokenizer
         A function from a line to its tokens, or the name of a tokenizer.
+    time
+        Train as well as can be in this time, from reading the corpus to saving the model: seconds, or text such as
+        ``"10m"``. The number of epochs follows from the speed that is measured, up to three times what suits the size
+        of the corpus; the last epoch may be a part of one.
     callbacks
         Called after every chunk of lines and every epoch, see :class:`posvec.training.callbacks.Callback`.
     display
-        Shows progress; by default nothing is shown.
+        Shows progress; by default nothing is shown. What was chosen is also logged by the logger ``posvec``.
     backend
         Where counting, encoding and training run, by default on this machine; see :mod:`posvec.distributed`.
     **settings
@@ -110,6 +117,8 @@ def train(
     >>> model.config.kind, model.config.model.dim
     ('constrained', 8)
     """
+    started = monotonic()
+    seconds = None if time is None else _checked_time(time, settings)
     custom = tokenizer if callable(tokenizer) else None
     if tokenizer is not None and custom is None:
         settings["tokenizer"] = tokenizer
@@ -123,21 +132,33 @@ def train(
     given = _loaded(vocabulary, Vocabulary, Vocabulary.load, "vocabulary")
     if given is not None:  # the model records the limits with which the vocabulary was made
         settings |= {"min_count": given.config.min_count, "max_words": given.config.max_words}
-    follows = preset == "auto" and config is None and base is None
+    follows = preset == DEFAULT_PRESET and config is None and base is None
     if config is None and base is not None:
         config = base.config
     chosen = config.replace(**settings) if config else make_config(model, preset, **settings)
     if output is not None:
         check_output(output, overwrite)
-    display = display or Silent()
+    display, backend = display or Silent(), backend or LocalBackend()
     with open_source(corpus, chosen, custom, display) as opened, locked_folder(output):
-        counting = 0.0
-        if follows and given is None:
-            following = partial(follow_corpus, opened, chosen, settings, display, backend or LocalBackend())
-            counting, (chosen, given) = _timed(following)
+        counting, automatic = 0.0, tuple[str, ...]()
+        if follows:
+            if given is None:
+                least = chosen if "min_count" in settings else chosen.replace(min_count=LEAST_MIN_COUNT)
+                counting, counted = _timed(lambda: _vocabulary(opened, least, None, None, display, backend))
+            else:
+                counted = given
+            chosen, automatic = follow_corpus(counted.total_words, chosen, settings)
+            given = counted.limited(chosen.vocabulary)
+            if seconds is None:
+                announce(describe_settings(counted.total_words, chosen), display)
         created, encoded, before = prepare(opened, chosen, display, given, base, backend)
-        before = dataclasses.replace(before, counting=before.counting + counting)
-        return train_prepared(created, encoded, before, [display, *callbacks], opened.paths, output, overwrite, backend)
+        before = dataclasses.replace(before, counting=before.counting + counting, automatic=automatic)
+        callbacks, budget = [display, *callbacks], None
+        if seconds is not None:
+            before = dataclasses.replace(before, automatic=tuple(dict.fromkeys([*automatic, "epochs", "last_epoch"])))
+            saved = created if output is not None else None
+            budget = _budget(seconds, started, encoded.tokens, before, saved, display)
+        return train_prepared(created, encoded, before, callbacks, opened.paths, output, overwrite, backend, budget)
 
 
 def resume(
@@ -308,6 +329,7 @@ def train_prepared(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     backend: Backend | None = None,
+    budget: TimeBudget | None = None,
 ) -> Model:
     """Train what :func:`prepare` has made; ``sources`` are the files that resuming reads."""
     saved_here = overwrite
@@ -325,8 +347,9 @@ def train_prepared(
     # A signal from here on ends training only after the checkpoint or the complete model is saved.
     with locked_folder(output), deferred_signals() as interruption:
         with (backend or LocalBackend()).executor(model, encoded) as executor:
+            save = checkpoint if output is not None else None
             try:
-                report = train_model(model, encoded, callbacks, checkpoint if output is not None else None, executor)
+                report = train_model(model, encoded, callbacks, save, executor, budget)
             except TrainingError as error:
                 if error.model is None or error.model.state is None:
                     raise
@@ -357,6 +380,38 @@ def _with_last_good_state(error: TrainingError, model: Model, output: str | os.P
     )
     told.model = model
     return told
+
+
+def _checked_time(time: float | str, settings: Mapping[str, Any]) -> float:
+    """Return the seconds of a time; raise ConfigError if something else says how long to train."""
+    for name in ("epochs", "last_epoch"):
+        if name in settings:
+            raise ConfigError(f"{name} and time both say how long to train; leave out one of them")
+    return parse_duration(time)
+
+
+def _budget(
+    seconds: float, started: float, words: int, before: Preparation, saved: Model | None, display: Display
+) -> TimeBudget:
+    """Return a budget of the seconds that are left after preparation, which says what it chooses."""
+
+    def announce_choice(config: Config) -> None:
+        announce(describe_settings(words, config, is_estimate=True), display)
+        if config.training.total_epochs == budget.most:
+            text = f"More than {budget.most} epochs do not improve the vectors of so few words"
+            announce(f"{text}, so training ends before the time is over.", display)
+
+    # Saving takes about as long as initializing, and a second per 300 MB.
+    size = sum(table.nbytes for table in saved.trained_tables()) if saved else 0
+    saving = before.initializing + size / 300e6 if saved else 0.0
+    taken = monotonic() - started
+    if taken + saving >= seconds:
+        raise ConfigError(
+            f"time is {seconds:g} s, of which reading the corpus and creating and saving the model take about "
+            f"{taken + saving:.1f} s; give more"
+        )
+    budget = TimeBudget(0.99 * seconds - taken, saving, words, announce_choice)
+    return budget
 
 
 def _loaded(
@@ -393,6 +448,6 @@ def _encode(
 
 
 def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    started = time.monotonic()
+    started = monotonic()
     result = work()
-    return time.monotonic() - started, result
+    return monotonic() - started, result

@@ -20,6 +20,7 @@ from posvec.storage.records import TrainingState
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.divergence import MIN_MASKED_WORDS, check_mean_loss
 from posvec.training.executor import Executor
+from posvec.training.schedule import chunks_to_train
 from posvec.training.tables import RowTables, training_tables
 
 MAX_SATURATED = 0.001
@@ -69,7 +70,7 @@ class Supervisor:
     def __init__(self, model: Model, corpus: ChunkedCorpus, executor: Executor) -> None:
         self._model, self._executor, self._chunks = model, executor, corpus.chunks
         per_chunk = corpus.tokens / corpus.chunks
-        chunks = corpus.chunks * model.config.training.epochs
+        chunks = chunks_to_train(model.config, corpus.chunks)
         if executor.threads > 1:
             self.interval = _CHUNKS_PER_PAUSE * executor.threads
         else:

@@ -11,7 +11,7 @@ from posvec.corpus.sources import Source
 from posvec.errors import ConfigError
 from posvec.evaluation.lines import as_paths
 from posvec.model import Model
-from posvec.presets import make_config
+from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.storage.folders import check_output
 from posvec.system.extras import require_extra
 from posvec.training.pipeline import Display, Silent, prepare, train_prepared
@@ -31,7 +31,7 @@ def autotune(
     *,
     output: str | os.PathLike[str],
     questions: Paths = (),
-    preset: str = "posvec",
+    preset: str = DEFAULT_PRESET,
     config: Config | None = None,
     overwrite: bool = False,
     display: Display | None = None,

@@ -16,7 +16,7 @@ from posvec.config import Config
 from posvec.corpus.sources import Source
 from posvec.evaluation.lines import as_paths
 from posvec.model import Model
-from posvec.presets import make_config
+from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.system.extras import require_extra
 from posvec.training.pipeline import Display, Silent
 from posvec.training.sources import open_source
@@ -46,7 +46,7 @@ def search(
     storage: str | None = None,
     name: str | None = None,
     overwrite: bool = False,
-    preset: str = "posvec",
+    preset: str = DEFAULT_PRESET,
     config: Config | None = None,
     display: Display | None = None,
     runner: Runner = TrialRunner.run,
