@@ -40,7 +40,7 @@ template <class Real> class LossSum {
     }
 
     static constexpr std::size_t lanes = Vector<Real>::lanes;
-    static constexpr Real kLarge = 20;   // 1 + e^20 < 2^29
+    static constexpr Real kLarge = 20;  // 1 + e^20 < 2^29
     static constexpr int kFactors = 4;  // whose product does not exceed the range of a float
     Vec<Real> product_ = Vec<Real>{} + 1, large_scores_ = {};
     int factors_ = 0;

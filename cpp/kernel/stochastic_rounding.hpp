@@ -17,8 +17,8 @@ class StochasticRounding {
         for (auto &state : states_) state = static_cast<std::uint32_t>(mix_bits(seed += kMixStep) >> 32) | 1;
     }
 
-    // The first `Count` of kRoundings rows of n units, each of them (x - before) weight on average: rounded up where the
-    // fraction is above a random threshold. The thresholds of different rows are evenly spaced.
+    // The first `Count` of kRoundings rows of n units, each of them (x - before) weight on average: rounded up where
+    // the fraction is above a random threshold. The thresholds of different rows are evenly spaced.
     template <std::size_t Count = kRoundings>
     void round(std::int16_t *steps, const float *x, const float *before, float weight, std::size_t n) {
         const float to_parts = weight * (kParts / kInputUnit);
