@@ -83,7 +83,7 @@ def test_train_reads_several_files_folders_and_compressed_files(posvec_command, 
     corpus = [tmp_path / "one.txt", tmp_path / "two.gz", tmp_path / "folder"]
     ended = posvec_command("train", *corpus, "-o", tmp_path / "model", *flags)
     assert ended.code == 0, ended.err
-    assert same(posvec.load(tmp_path / "model"), posvec.train(iter(lines), "constrained", **small))
+    assert same(posvec.load(tmp_path / "model"), posvec.train(iter(lines), **small))
 
 
 def test_train_and_resume_read_standard_input(posvec_process, long_corpus, flags, small, tmp_path):
@@ -102,7 +102,7 @@ def test_train_and_resume_read_standard_input(posvec_process, long_corpus, flags
         process = posvec_process("resume", model, "-", stdin=text)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert same(posvec.load(model), posvec.train(long_corpus, "constrained", **{**small, "epochs": 6}))
+    assert same(posvec.load(model), posvec.train(long_corpus, **{**small, "epochs": 6}))
 
 
 def send_after(process, line, number):
@@ -223,7 +223,7 @@ def test_a_model_interrupted_by_a_signal_resumes_to_the_same_bytes(
     assert 2 * 192 <= done < 12 * 192
     shown = posvec_command("info", model)
     assert f"Training was interrupted; continue with: posvec resume {model}" in shown.out
-    assert "learning rate 0.07 to 0.007\n" in shown.out
+    assert "learning rate 0.05 to 0\n" in shown.out
     assert json.loads(posvec_command("info", model, "--json").out)["interrupted"] is True
     assert posvec_command("resume", model).code == 0
     whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 12}, validation=validation)
@@ -271,7 +271,7 @@ def test_a_signal_during_the_final_save_does_not_lose_the_model(posvec_process, 
     _, err = process.communicate(timeout=60)
     assert err.decode() == f"Interrupted after training was complete; the model is in {model}.\n"
     assert process.returncode == 130
-    assert same(posvec.load(model, verify=True), posvec.train(corpus, "constrained", **small))
+    assert same(posvec.load(model, verify=True), posvec.train(corpus, **small))
     assert posvec.load(model).state is None
 
 
@@ -282,7 +282,7 @@ def test_a_closed_terminal_saves_the_model(long_corpus, small, flags, tmp_path):
     )
     assert code == 130, shown
     assert posvec.load(model, verify=True).state.blocks_done >= 192
-    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 12}, validation=0.1)
+    whole = posvec.train(long_corpus, **{**small, "epochs": 12}, validation=0.1)
     assert same(posvec.resume(model), whole)
 
 
@@ -292,7 +292,7 @@ def test_training_goes_on_when_nobody_reads_its_progress_any_more(posvec_process
     process.stderr.close()  # as after | head -1
     process.stderr = None
     assert process.wait(60) == 0
-    whole = posvec.train(long_corpus, "constrained", **{**small, "epochs": 3})
+    whole = posvec.train(long_corpus, **{**small, "epochs": 3})
     assert same(posvec.load(tmp_path / "model", verify=True), whole)
 
 
