@@ -39,11 +39,12 @@ def saved(corpus, small, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for kind in ("constrained", "positional"):
         posvec.train(corpus, kind, **small, output=folder / kind)
+    posvec.train(corpus, "positional", **{**small, "dim": 32, "word_dim": 16}, output=folder / "two heads")
     compress_model(folder / "constrained", folder / "compressed", "int8")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["constrained", "positional", "compressed"])
+@pytest.mark.parametrize("kind", ["constrained", "positional", "two heads", "compressed"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: str) -> None:
     model = posvec.load(saved / kind)
