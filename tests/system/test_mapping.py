@@ -61,6 +61,21 @@ def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: 
     assert QUERIES[query](posvec.load(saved / kind)) is not None
 
 
+@pytest.mark.parametrize("kind", ["constrained", "two heads"])
+def test_a_shortened_file_is_neither_saved_nor_trained_further(saved: Path, kind: str, tmp_path: Path) -> None:
+    model = posvec.load(saved / kind)
+    (path,) = (saved / kind).glob("model*.safetensors")
+    content = path.read_bytes()
+    try:
+        os.truncate(path, len(content) - 1)
+        for use in (lambda: model.save(tmp_path / "copy"), model.trainable):
+            with pytest.raises(ModelError, match="became shorter"):
+                use()
+    finally:
+        path.write_bytes(content)
+    assert not (tmp_path / "copy").exists()
+
+
 def test_evaluation_of_a_shortened_file_is_refused(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "questions.txt").write_text("karan lotek karan lotek\n")
     model = posvec.load(saved / "positional")
