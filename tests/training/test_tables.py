@@ -30,7 +30,7 @@ def topics() -> list[list[str]]:
 def created(dim: int, seed: int = 1, word_dim: int = 0) -> Model:
     kind = "subword" if word_dim else "general"
     config = posvec.make_config(kind, dim=dim, seed=seed, word_dim=word_dim, **SETTINGS)
-    return Model.create(config, Vocabulary(WORDS, [2] * len(WORDS), 100, config.vocabulary))
+    return Model.create(config, Vocabulary.from_counts(dict.fromkeys(WORDS, 2), config.vocabulary))
 
 
 def codes_of(model: Model, table: str = "input_vectors") -> np.ndarray:

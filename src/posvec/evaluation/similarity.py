@@ -211,8 +211,9 @@ def _evaluate(lookup: Lookup, path: Path, skip_invalid: bool) -> PairFile:
 def _deviations(values: DoubleArray) -> DoubleArray:
     """The differences of values from their mean, scaled by a power of two, so that no sum of squares overflows."""
     exponent = int(np.frexp(np.abs(values).max(initial=0))[1])
-    scaled: DoubleArray = np.ldexp(values, -exponent)
-    return scaled - scaled.mean()
+    scaled = np.ldexp(values, -exponent)
+    deviations: DoubleArray = scaled - scaled.mean()
+    return deviations
 
 
 def _ranks(values: DoubleArray) -> DoubleArray:
