@@ -64,8 +64,8 @@ QUICK = ("1" + 30 * "0", "nan", "-1", "", "\udcff")
 """The values that `make test` tries."""
 UNLIMITED = (
     "--a", "--buckets", "--checkpoint-minutes", "--clip", "--count", "--lr-divisor", "--neighbors",
-    "--restrict-vocab", "--score-limit", "--seed", "--spelling", "--sync-updates", "--sync-words", "--top", "--topn",
-    "--trials", "--warmup-words", "--words",
+    "--restrict-vocab", "--score-limit", "--seed", "--sentences", "--spelling", "--sync-updates", "--sync-words",
+    "--top", "--topn", "--trials", "--warmup-words", "--words",
 )  # fmt: skip
 """Options of which any large number has a meaning: a limit that is never reached, a weight, a divisor, or a seed."""
 LENGTHS = ("--trials", "--epochs")
