@@ -64,10 +64,10 @@ QUICK = ("1" + 30 * "0", "nan", "-1", "", "\udcff")
 """The values that `make test` tries."""
 UNLIMITED = (
     "--a", "--buckets", "--checkpoint-minutes", "--clip", "--count", "--lr-divisor", "--neighbors",
-    "--restrict-vocab", "--score-limit", "--seed", "--sync-updates", "--sync-words", "--top", "--topn", "--trials",
-    "--warmup-words", "--words",
+    "--restrict-vocab", "--score-limit", "--seed", "--sentences", "--spelling", "--sync-updates", "--sync-words",
+    "--top", "--topn", "--trials", "--warmup-words", "--words",
 )  # fmt: skip
-"""Options of which any large number has a meaning: a limit that is never reached, a divisor, or a seed."""
+"""Options of which any large number has a meaning: a limit that is never reached, a weight, a divisor, or a seed."""
 LENGTHS = ("--trials", "--epochs")
 """Options that decide how long a command runs, which may be forever."""
 SECONDS = 60
@@ -96,7 +96,7 @@ COMMANDS = {
     "lm generate": "language-model the --length 3",
     "lm resume": "language-model -q",
     "lm score": "language-model the",
-    "lm train": "model --data data -o out --hidden 4 --epochs 1 --batch 2 --steps 5 -q",
+    "lm train": "model --data data -o out --hidden 20 --epochs 1 --batch 2 --steps 5 -q",
     "mask": "model [MASK]^cat",
     "neighbors": "model cat",
     "positions": "model",
@@ -236,7 +236,7 @@ def all_commands(group: click.Group = commands, prefix: str = "") -> Iterator[st
 
 
 def prepare(folder: Path) -> None:
-    """Write a corpus, models and evaluation data, which attempts begin with."""
+    """Write a corpus, models of two heads and of one, and evaluation data, which attempts begin with."""
     words = ["cat", "dog", "cow", "hen", "owl", "fox", "bee", "ant", "elk", "emu"]
     lines = [" ".join(words[(i * step) % 10] for i in range(1, 9)) for step in range(1, 40)]
     (folder / "corpus.txt").write_text("\n".join(lines) + "\n")
@@ -246,9 +246,9 @@ def prepare(folder: Path) -> None:
     (folder / "data").mkdir()
     for name in ("train", "valid", "test"):
         (folder / "data" / f"{name}.txt").write_text("\n".join(lines[:5]) + "\n")
-    for name in ("model", "other"):
-        settings = {"dim": 4, "min_count": 1, "sample": 0.0, "threads": 1}
-        posvec.train(folder / "corpus.txt", "constrained", **settings, output=folder / name)
+    settings = {"min_count": 1, "sample": 0.0, "threads": 1}
+    for name, heads in (("model", {"dim": 20, "word_dim": 16}), ("other", {"dim": 4})):
+        posvec.train(folder / "corpus.txt", "constrained", **settings, **heads, output=folder / name)
 
 
 def prepare_slow(folder: Path) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 
 import numpy as np
 import pytest
 
 import posvec
 from posvec import formats
-from posvec.errors import ConfigError, ModelError
+from posvec.errors import ConfigError, ModelError, PosvecError
 from posvec.evaluation import clusters, context_words, examples
 from posvec.evaluation.compression import METHODS, compress
 from posvec.heads import split_heads
+from posvec.model import ModelTables
 from posvec.query.head_weights import DEFAULT_SPELLING
 from posvec.query.masked import WEIGHTINGS
 from posvec.query.one_head import one_head
@@ -171,6 +173,35 @@ def test_contributions_of_rows_add_up_to_the_vector(model):
     assert own == pytest.approx(1 / 5, abs=1e-5)
     assert sum(ngrams) == pytest.approx(4 / 5, abs=1e-5)
     assert sum(each.fraction or 0 for each in model.vectors.subword_contributions(UNSEEN)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["word_head", "input_vectors"])
+@pytest.mark.filterwarnings("error")
+def test_vectors_that_are_not_finite_are_named(model, name, value):
+    changed = model.with_tables(
+        ModelTables(*(table.copy() for table in model.trained_tables())), model.positional_vectors
+    )
+    word, other = changed.vocabulary.words[5:7]
+    getattr(changed, name)[5, 3] = value
+    questions = {
+        "contributions": lambda: changed.vectors.subword_contributions(word),
+        "similarity": lambda: changed.vectors.similarity(word, other),
+        "neighbours": lambda: changed.vectors.most_similar(other),
+        "unweighted neighbours": lambda: changed.vectors.unweighted.most_similar(other),
+        "context vector": lambda: changed.context_vector([word, "[MASK]"]),
+        "masked word": lambda: changed.predict_masked([word, "[MASK]"]),
+        "context words": lambda: context_words.top(changed),
+        "examples": lambda: examples.find(changed),
+        **{
+            f"sentence vector, {method}": partial(changed.sentence_vectors, [[word, other]], method)
+            for method in ("mean", "sif", "positional")
+        },
+    }
+    for question, answer in questions.items():
+        with pytest.raises(PosvecError, match=f"the vector of '{word}' is not finite"):
+            pytest.fail(f"{question}: {answer()}")
+    assert np.isfinite(changed.vectors.get_vector(other)).all()
 
 
 # ---- contexts -------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from posvec.storage.records import TrainingReport, TrainingState
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, build_rows
 from posvec.system.arrays import FloatArray, is_padded, padded_table
+from posvec.system.mapping import check_mapped
 from posvec.vectors import WordVectors
 from posvec.vocabulary import Vocabulary
 
@@ -215,6 +216,8 @@ class Model(MaskedWordQueries):
         tables = [getattr(self, name) for name in ModelTables._fields]
         if self.compression or not all(isinstance(table, np.ndarray) for table in tables):
             raise ModelError("a compressed model cannot be trained further; train the one that it was made from")
+        for table in tables:
+            check_mapped(table)
         return ModelTables(*tables)
 
     # ---- vectors --------------------------------------------------------------------------------------------

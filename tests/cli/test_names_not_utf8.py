@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -87,6 +88,23 @@ def test_commands_write_files(run, folder, command):
     for path in folder.glob(f"{NAME}-out.*"):
         path.read_bytes().decode()  # UTF-8
         path.unlink()
+
+
+def test_interrupted_language_models_are_saved_and_resumed(run, folder, lines, monkeypatch):
+    pytest.importorskip("torch")
+    (folder / f"{NAME}-data").mkdir()
+    for name in ("train", "valid", "test"):
+        (folder / f"{NAME}-data" / f"{name}.txt").write_text("\n".join(lines[:20]) + "\n")
+    flags = ["--hidden", 8, "--no-tie", "--epochs", 2, "--batch", 2, "--steps", 5, "-q"]
+    with monkeypatch.context() as patch:
+        patch.setattr("posvec.language_model.training.mean_loss", lambda *_: signal.raise_signal(signal.SIGTERM) or 1.0)
+        ended = run("lm", "train", "{}", "--data", "{}-data", "-o", "{}-lm", *flags)
+    assert ended.code == 130
+    assert "posvec lm resume" in ended.err
+    assert ESCAPED in ended.err
+    ended = run("lm", "resume", "{}-lm", "-q")
+    assert ended.code == 0, ended.err
+    assert run("lm", "score", "{}-lm", lines[0]).code == 0
 
 
 def test_results_name_models_by_what_can_be_printed(run, folder):

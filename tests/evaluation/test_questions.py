@@ -149,9 +149,10 @@ def test_pairs_are_read_as_the_test_sets_have_them(path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\t1\nword 1\tword 2\tscore\n", r"line 2: the score 'score' is not a number"),
+        ("a\tb\t1\nword 1\tword 2\tscore\n", r"line 2: the score 'score' is not a finite number"),
         ("a b 1\na b\n", r"line 2: 2 fields instead of three"),
-        ("a b nan\na b 1\nb c inf\n", r"line 3: the score 'inf' is not a number"),
+        ("a b nan\na b 1\nb c inf\n", r"line 3: the score 'inf' is not a finite number"),
+        ("a b 1e400\na b 1\n", r"line 1: the score '1e400' is not a finite number"),
         ("a\t\t1\n", r"line 1: a word is missing"),
         ("a b 1\nb c 1\n", r"all pairs of .* have the score 1"),
         ("a b score\n", r"there is no pair of words in"),

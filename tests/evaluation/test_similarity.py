@@ -40,6 +40,13 @@ def test_correlations_are_scipy_s_with_ties_and_without(levels: int, count: int)
     assert similarity.pearson(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, abs=1e-12)
 
 
+@pytest.mark.parametrize("factor", [1e-300, 1e200, 1e307])
+def test_correlations_do_not_depend_on_the_scale_of_the_scores(factor: float) -> None:
+    one, other = np.random.default_rng(1).normal(size=(2, 50))
+    for measure in (similarity.pearson, similarity.spearman):
+        assert measure(one * factor, other) == pytest.approx(measure(one, other), rel=1e-12)
+
+
 def test_the_correlation_with_a_constant_is_zero() -> None:
     assert similarity.spearman(np.ones(5), np.arange(5.0)) == 0
     assert similarity.pearson(np.arange(5.0), np.ones(5)) == 0

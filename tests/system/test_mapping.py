@@ -39,11 +39,12 @@ def saved(corpus, small, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for kind in ("constrained", "positional"):
         posvec.train(corpus, kind, **small, output=folder / kind)
+    posvec.train(corpus, "positional", **{**small, "dim": 32, "word_dim": 16}, output=folder / "two heads")
     compress_model(folder / "constrained", folder / "compressed", "int8")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["constrained", "positional", "compressed"])
+@pytest.mark.parametrize("kind", ["constrained", "positional", "two heads", "compressed"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: str) -> None:
     model = posvec.load(saved / kind)
@@ -58,6 +59,21 @@ def test_queries_of_a_shortened_file_are_refused(saved: Path, kind: str, query: 
     finally:
         path.write_bytes(content)
     assert QUERIES[query](posvec.load(saved / kind)) is not None
+
+
+@pytest.mark.parametrize("kind", ["constrained", "two heads"])
+def test_a_shortened_file_is_neither_saved_nor_trained_further(saved: Path, kind: str, tmp_path: Path) -> None:
+    model = posvec.load(saved / kind)
+    (path,) = (saved / kind).glob("model*.safetensors")
+    content = path.read_bytes()
+    try:
+        os.truncate(path, len(content) - 1)
+        for use in (lambda: model.save(tmp_path / "copy"), model.trainable):
+            with pytest.raises(ModelError, match="became shorter"):
+                use()
+    finally:
+        path.write_bytes(content)
+    assert not (tmp_path / "copy").exists()
 
 
 def test_evaluation_of_a_shortened_file_is_refused(saved: Path, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_the_checkpoint_itself_is_resumed(changed: Callable[..., Path]) -> None:
         ({"words": 0, "masked_words": 0}, r"is damaged: epoch_words is"),
         ({"epoch_words": TOKENS + 1, "words": 2 * TOKENS + 1}, r"is damaged: epoch_words is 7,201, and the epoch has"),
         ({"epoch_masked_words": 10**9}, r"is damaged: epoch_masked_words is"),
+        ({"float32_after": 10**18}, r"is damaged: float32_after is 1,000,000,000,000,000,000, and words is"),
         ({"blocks_done": -1}, r"config.json is damaged \(blocks_done is -1\)"),
         ({"blocks_done": True}, r"config.json is damaged \(blocks_done is True\)"),
         ({"blocks_done": 10**30}, r"config.json is damaged \(blocks_done is 1000"),

@@ -17,7 +17,7 @@ from posvec.storage.records import TrainingProgress
 from posvec.training.divergence import check_parameters
 from posvec.training.tables import Fixed16Tables
 
-TABLES = ("input_vectors", "output_vectors", "positional_vectors")
+TABLES = ("input_vectors", "output_vectors", "word_head", "positional_vectors")
 SOUNDS = {"cats": "mew", "dogs": "bark", "cows": "moo", "birds": "sing", "ducks": "quack", "lions": "roar"}
 SATURATING: dict[str, Any] = {
     "dim": 32,
@@ -79,11 +79,13 @@ def assert_same(one: posvec.Model, other: posvec.Model) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@pytest.mark.parametrize("kind", ["constrained", "positional"])
+@pytest.mark.parametrize(("kind", "word_dim"), [("constrained", 0), ("positional", 0), ("positional", 16)])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_tables_that_outgrow_16_bits_are_trained_on_in_float32(sounds: Path, kind: str, threads: int) -> None:
+def test_tables_that_outgrow_16_bits_are_trained_on_in_float32(
+    sounds: Path, kind: str, word_dim: int, threads: int
+) -> None:
     with pytest.warns(UserWarning, match=WARNING) as told:
-        model = posvec.train(sounds, kind, **{**SATURATING, "threads": threads})
+        model = posvec.train(sounds, kind, **{**SATURATING, "threads": threads, "word_dim": word_dim})
     assert len(told) == 1
     assert model.report is not None
     assert model.report.float32_after is not None
@@ -97,8 +99,12 @@ def test_tables_that_outgrow_16_bits_are_trained_on_in_float32(sounds: Path, kin
 
 @pytest.mark.filterwarnings("ignore:Training goes on in float32")
 @pytest.mark.parametrize("early", [True, False])
-def test_the_change_to_float32_resumes_with_the_same_bits(sounds: Path, tmp_path: Path, early: bool) -> None:
-    whole = posvec.train(sounds, "constrained", **SATURATING)
+@pytest.mark.parametrize("word_dim", [0, 16])
+def test_the_change_to_float32_resumes_with_the_same_bits(
+    sounds: Path, tmp_path: Path, early: bool, word_dim: int
+) -> None:
+    settings = {**SATURATING, "word_dim": word_dim}
+    whole = posvec.train(sounds, "constrained", **settings)
     assert whole.report is not None
     changed = whole.report.float32_after
     assert changed is not None
@@ -106,7 +112,7 @@ def test_the_change_to_float32_resumes_with_the_same_bits(sounds: Path, tmp_path
     when += 1300  # between two examinations
     output = tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
-        posvec.train(sounds, "constrained", **SATURATING, output=output, callbacks=[Interrupt(when)])
+        posvec.train(sounds, "constrained", **settings, output=output, callbacks=[Interrupt(when)])
     saved = posvec.load(output)
     assert saved.state is not None
     assert saved.config.training.precision == ("fixed16" if early else "float32")
@@ -141,9 +147,9 @@ def test_vectors_that_16_bits_cannot_hold_are_trained_further_in_float32(sounds:
 
 
 def test_features_at_the_bounds_are_counted(corpus: Path, small: dict[str, Any]) -> None:
-    model = posvec.train(corpus, "constrained", **small)
+    model = posvec.train(corpus, "constrained", **{**small, "dim": 40, "word_dim": 16})
     tables = Fixed16Tables(model)
-    for name, bound in (("input_vectors", 16), ("output_vectors", 4)):
+    for name, bound in (("input_vectors", 16), ("word_head", 16), ("output_vectors", 4)):
         table = getattr(model, name)
         before = table.copy()
         assert tables.saturated() == 0
@@ -161,12 +167,16 @@ def test_features_at_the_bounds_are_counted(corpus: Path, small: dict[str, Any])
         table[:] = before
 
 
-def test_divergence_is_noticed_and_the_last_good_state_can_be_resumed(fifty: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("word_dim", [0, 16])
+def test_divergence_is_noticed_and_the_last_good_state_can_be_resumed(
+    fifty: Path, tmp_path: Path, word_dim: int
+) -> None:
     output = tmp_path / "model"
+    heads = {"word_dim": word_dim, "spelling_rate": 1.0} if word_dim else {}
     with pytest.raises(
         TrainingError, match=r"^the loss grew to 1\d(\.\d+)? in epoch [2-4] .*lower initial_lr"
     ) as raised:
-        posvec.train(fifty, "general", **DIVERGING, output=output)
+        posvec.train(fifty, "subword" if word_dim else "general", **DIVERGING, **heads, output=output)
     assert f"posvec resume {output} --initial-lr 0.05" in str(raised.value)
     saved = posvec.load(output, verify=True)
     assert saved.state is not None

@@ -27,16 +27,17 @@ def topics() -> list[list[str]]:
     return [[WORDS[5 * topic + draw.randrange(5)] for _ in range(12)] for topic in chosen]
 
 
-def created(dim: int, seed: int = 1) -> Model:
-    config = posvec.make_config("general", dim=dim, seed=seed, **SETTINGS)
-    return Model.create(config, Vocabulary(WORDS, [2] * len(WORDS), 100, config.vocabulary))
+def created(dim: int, seed: int = 1, word_dim: int = 0) -> Model:
+    kind = "subword" if word_dim else "general"
+    config = posvec.make_config(kind, dim=dim, seed=seed, word_dim=word_dim, **SETTINGS)
+    return Model.create(config, Vocabulary.from_counts(dict.fromkeys(WORDS, 2), config.vocabulary))
 
 
-def codes_of(model: Model) -> np.ndarray:
-    """The input vectors in units, without padding."""
+def codes_of(model: Model, table: str = "input_vectors") -> np.ndarray:
+    """The vectors of a table in units, without padding."""
     tables = Fixed16Tables(model)
     tables.take()
-    units = np.array(model.input_vectors) / INPUT_UNIT
+    units = np.array(getattr(model, table)) / INPUT_UNIT
     tables.export()
     return units
 
@@ -53,9 +54,25 @@ def test_the_loss_falls_for_every_d(topics: list[list[str]], dim: int, precision
         assert last < 2
 
 
+@pytest.mark.parametrize(("dim", "word_dim"), [(32, 16), (4096, 2048), (6160, 4112), (8192, 16)])
+def test_both_heads_learn_in_16_bits_for_every_d(topics: list[list[str]], dim: int, word_dim: int) -> None:
+    before = created(dim, word_dim=word_dim)
+    model = posvec.train(topics, "subword", dim=dim, word_dim=word_dim, epochs=2, precision="fixed16", **SETTINGS)
+    first, last = (epoch.loss for epoch in model.report.epochs)
+    assert last < first - 0.02
+    assert last < 2.5
+    for name in ("word_head", "input_vectors"):
+        assert np.abs(getattr(model, name)).mean() > 2 * np.abs(getattr(before, name)).mean(), name
+
+
 @pytest.mark.parametrize("dim", [30, 300, 1000, 2048, 3000, 4096, 8192])
-def test_as_many_features_become_zero_as_rounding_at_random_gives(dim: int) -> None:
-    units = codes_of(created(dim))
+@pytest.mark.parametrize("table", ["input_vectors", "word_head"])
+def test_as_many_features_become_zero_as_rounding_at_random_gives(dim: int, table: str) -> None:
+    if table == "word_head":
+        dim -= dim % 16
+        units = codes_of(created(dim + 16, word_dim=dim), table)
+    else:
+        units = codes_of(created(dim))
     bound = 1 / dim / INPUT_UNIT  # features are U(+-bound) units
     expected = 1 / (2 * bound) if bound >= 1 else 1 - bound / 2
     error = 4 * np.sqrt(expected / units.size)

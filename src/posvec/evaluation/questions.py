@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -312,8 +313,8 @@ def _pair(line: str) -> Pair:
     one, other, score = parts[:3]
     if not one or not other:
         raise ValueError("a word is missing")
-    if not _is_number(score):
-        raise ValueError(f"the score {score!r} is not a number")
+    if not _is_number(score) or not math.isfinite(float(score)):
+        raise ValueError(f"the score {score!r} is not a finite number")
     return Pair(one, other, float(score))
 
 

@@ -172,7 +172,7 @@ def pearson(one: DoubleArray, other: DoubleArray) -> float:
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([6.0, 4.0, 2.0])), 6)
     -1.0
     """
-    one, other = one - one.mean(), other - other.mean()
+    one, other = _deviations(one), _deviations(other)
     # Not the root of the product, which can underflow to 0 although both factors are positive.
     norm = float(np.sqrt(one @ one) * np.sqrt(other @ other))
     return float(np.clip(one @ other / norm, -1, 1)) if norm > 0 else 0.0
@@ -206,6 +206,14 @@ def _evaluate(lookup: Lookup, path: Path, skip_invalid: bool) -> PairFile:
         scores,
         cosines,
     )
+
+
+def _deviations(values: DoubleArray) -> DoubleArray:
+    """The differences of values from their mean, scaled by a power of two, so that no sum of squares overflows."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0))[1])
+    scaled = np.ldexp(values, -exponent)
+    deviations: DoubleArray = scaled - scaled.mean()
+    return deviations
 
 
 def _ranks(values: DoubleArray) -> DoubleArray:

@@ -234,6 +234,8 @@ class SubwordLookup(VectorLookup):
         """
         check_mapped(self.input_vectors)
         vector = self.get_vector(word).astype(np.float64)
+        if not np.isfinite(vector).all():
+            raise not_finite_error(word)
         rows = self.rows.rows_of_ngrams(word).tolist()
         texts = subwords(word, self.rows.config)
         if word in self:
@@ -320,7 +322,8 @@ class SubwordLookup(VectorLookup):
             counts = np.diff(row_begin).astype(np.float64)
             others = known & (counts > 1)
             number, own = counts[others, np.newaxis], self.input_vectors[words[others]]
-            means[others] = (number * means[others] - own) / (number - 1)
+            with np.errstate(over="ignore", invalid="ignore"):  # of vectors that are not finite, and stay so
+                means[others] = (number * means[others] - own) / (number - 1)
         return join_heads(word_head, means, self.spelling)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from posvec.errors import ModelError
 from posvec.system.atomic import replacing
-from posvec.system.mapping import MappedFile
+from posvec.system.mapping import MappedFile, check_mapped
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -65,6 +65,7 @@ def dump_tensors(stream: IO[bytes], tensors: Mapping[str, NDArray[Any]], metadat
     end = 0
     for name in order:
         array = tensors[name]
+        check_mapped(array)
         begin, end = end, end + array.nbytes
         header[name] = {"dtype": _dtype_name(name, array), "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()

@@ -92,6 +92,7 @@ def _problem(state: TrainingState, config: Config, corpus: ChunkedCorpus) -> str
     chains = (
         ("epoch_masked_words", "epoch_words", "words"),
         ("epoch_masked_words", "masked_words", "words"),
+        *([("float32_after", "words")] if state.float32_after is not None else []),
     )
     for names in chains:
         for low, high in itertools.pairwise(names):

@@ -56,7 +56,7 @@ async function neighbours(model, word) {
     askModel(model, "neighbors", { word, topn: 12 }), askModel(model, "word", { word }), askModel(model, "map", { word })]);
   const frequency = details.in_vocabulary
     ? `${word}: count ${count(details.count)}, frequency rank ${count(details.rank)}.`
-    : `${word} is not in the vocabulary: its vector is the mean of its n-grams.`;
+    : `${word} is not in the vocabulary: its vector comes from its n-grams.`;
   const rows = map.places.map((each) => [each.word, each.x, each.y, each.similarity]);
   return [
     h("p", {}, frequency), parts(details),
@@ -74,7 +74,7 @@ function parts({ word, in_vocabulary, parts: all }) {
   const unknown = all.length - known.length;
   const name = (each, i) => (in_vocabulary && each.text === word && i === known.findIndex((e) => e.text === word) ? "the word itself" : each.text);
   return h("details", { open: !in_vocabulary },
-    h("summary", {}, `The vector is the mean of ${known.length} parts${unknown ? `; ${unknown} n-grams have no vector` : ""}`),
+    h("summary", {}, `The vector comes from ${known.length} parts${unknown ? `; ${unknown} n-grams have no vector` : ""}`),
     h("ul", { class: "words parts" }, known.map((each, i) => {
       const item = h("li", {}, h("span", {}, name(each, i)), " ", h("small", {}, percent(each.fraction)));
       item.style.setProperty("--fraction", Math.max(0, Math.min(1, each.fraction / (known[0].fraction || 1))));
