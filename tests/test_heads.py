@@ -16,7 +16,7 @@ from posvec.evaluation import clusters, context_words, examples
 from posvec.evaluation.compression import METHODS, compress
 from posvec.heads import split_heads
 from posvec.model import ModelTables
-from posvec.query.head_weights import DEFAULT_SPELLING
+from posvec.query.head_weights import DEFAULT_SPELLING, OUTPUT_WEIGHT
 from posvec.query.masked import WEIGHTINGS
 from posvec.query.one_head import one_head
 
@@ -132,7 +132,8 @@ def test_vectors_are_the_heads_scaled_to_length_1_and_weighted(model):
     number = model.vocabulary.index["karan"]
     rows = model.rows.rows_of_known(number)
     word, spelling = model.word_head[number], model.input_vectors[rows[1:]].mean(0)  # without the word's own row
-    expected = np.concatenate([unit(word), DEFAULT_SPELLING * unit(spelling)])
+    meaning = unit(word) + OUTPUT_WEIGHT * unit(model.output_vectors[number, :16])
+    expected = np.concatenate([unit(meaning), DEFAULT_SPELLING * unit(spelling)])
     np.testing.assert_allclose(model.vectors["karan"], unit(expected), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(np.linalg.norm(model.vectors.table, axis=1), 1, rtol=1e-5)
     unweighted = model.vectors.unweighted["karan"]
@@ -307,6 +308,14 @@ def test_a_compressed_model_has_almost_the_same_vectors(model, method, tmp_path)
     assert cosines.min() > {"pq": 0.9, "prune": 0.5}.get(method, 0.999)
     np.testing.assert_array_equal(loaded.vectors.table, small.vectors.table)
     assert loaded.predict_masked("karan lotek [MASK] mimol nebis", topn=1)[0].rank == 1
+
+
+def test_a_model_without_output_vectors_keeps_its_word_vectors(model, tmp_path):
+    small = compress(model, "float16", vectors_only=True)
+    small.save(tmp_path / "small")
+    loaded = posvec.load(tmp_path / "small")
+    assert loaded.vectors.word_head_outputs is None
+    np.testing.assert_allclose(loaded.vectors.table, model.vectors.table, atol=2e-3)
 
 
 # ---- the command line -----------------------------------------------------------------------------------------------

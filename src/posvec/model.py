@@ -21,7 +21,7 @@ from posvec.query.masked import ContextWeighting, MaskedWordQueries, Prediction
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression
 from posvec.storage.records import TrainingReport, TrainingState
-from posvec.storage.tables import VectorTable
+from posvec.storage.tables import AbsentTable, VectorTable
 from posvec.subwords import SubwordRows, build_rows
 from posvec.system.arrays import FloatArray, is_padded, padded_table
 from posvec.system.mapping import check_mapped
@@ -224,8 +224,16 @@ class Model(MaskedWordQueries):
 
     @cached_property
     def vectors(self) -> WordVectors:
-        """The word vectors: each is the mean of the rows of its word."""
-        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head)
+        """The word vectors: each is the mean of the rows of its word; with two heads see :mod:`posvec.heads`."""
+        is_known = self.word_head.shape[1] > 0 and not isinstance(self.output_vectors, AbsentTable)
+        return WordVectors(
+            self.vocabulary,
+            self.rows,
+            self.input_vectors,
+            self.origin,
+            self.word_head,
+            word_head_outputs=self.output_vectors if is_known else None,
+        )
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:
         """Return the vector of a sentence, of shape (D,); see :meth:`sentence_vectors`."""

@@ -57,6 +57,7 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
         origin: Folder | None = None,
         word_head: VectorTable | None = None,
         spelling: float | None = DEFAULT_SPELLING,
+        word_head_outputs: VectorTable | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         """The words, in the order of ``table``, and their counts."""
@@ -66,6 +67,9 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
         """u, (V + n-gram rows, D - W)."""
         self.word_head: VectorTable = np.empty((len(vocabulary), 0), np.float32) if word_head is None else word_head
         """The features of u that come from words' own rows alone, (V, W); W = 0 in models with one head."""
+        self.word_head_outputs = word_head_outputs
+        """The output vectors of the words, (V, at least W), whose first W features belong to the word head; None if
+        they are not known, or if there is one head."""
         self.spelling = check_spelling(spelling)
         """The weight of the spelling head relative to the word head, see :mod:`posvec.query.head_weights`; None for
         features that are neither scaled nor weighted."""
@@ -151,7 +155,15 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
                 "these vectors have no features of meaning and spelling apart, so spelling cannot be weighted; train a "
                 "model with two heads (the default, model=two-heads)"
             )
-        return WordVectors(self.vocabulary, self.rows, self.input_vectors, self.origin, self.word_head, weight)
+        return WordVectors(
+            self.vocabulary,
+            self.rows,
+            self.input_vectors,
+            self.origin,
+            self.word_head,
+            weight,
+            self.word_head_outputs,
+        )
 
     def __repr__(self) -> str:
         return f"<vectors of {len(self):,} words, D={self.vector_size}>"

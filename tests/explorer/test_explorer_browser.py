@@ -324,7 +324,11 @@ def test_typed_words_are_queried(visit: Callable[..., Any], loaded_models: dict[
     assert page.locator(".parts li").count() > 5
     near = page.get_by_label("Neighbours of dogscats").get_by_role("link").all_text_contents()
     assert near == [each.word for each in vectors.most_similar("dogscats", topn=12)]
-    assert page.get_by_role("region", name="Similarity").get_by_text(f"{vectors.similarity('cat', 'dog'):.3f}".replace("-", "−")).is_visible()
+    assert (
+        page.get_by_role("region", name="Similarity")
+        .get_by_text(f"{vectors.similarity('cat', 'dog'):.3f}".replace("-", "−"))
+        .is_visible()
+    )
     page.get_by_label("First word").fill("king")
     page.get_by_text("dog has rank").filter(has_text="among the neighbours of king").wait_for()
     assert address_of(page)[1]["first"] == ["king"]

@@ -32,6 +32,7 @@ from posvec.evaluation import analogy, similarity
 from posvec.evaluation.results import Result, Table
 from posvec.formats import load_model_or_vectors
 from posvec.model import Model
+from posvec.query.head_weights import meaning_features
 from posvec.storage.folders import check_output, load_folder
 from posvec.storage.quantization import QUANTIZATIONS, Compression, quantize
 from posvec.storage.tables import AbsentTable, StackedTable, VectorTable
@@ -313,8 +314,19 @@ def compress(
         model.positional_vectors,
         model.report,
         compression=Compression(method if method in QUANTIZATIONS else "float32", rows.pruned, vectors_only),
-        word_head=quantized(model.word_head, ids) if model.config.model.word_dim else model.word_head[ids],
+        word_head=quantized(_word_head(model, vectors_only), ids)
+        if model.config.model.word_dim
+        else model.word_head[ids],
     )
+
+
+def _word_head(model: Model, vectors_only: bool) -> VectorTable:
+    """The features of the word head, together with those of the output vectors if these are not kept."""
+    outputs = model.vectors.word_head_outputs
+    if not vectors_only or outputs is None:
+        return model.word_head
+    words, word_dim = np.arange(len(model.vocabulary)), model.config.model.word_dim
+    return meaning_features(model.word_head[words], outputs[words][:, :word_dim])
 
 
 def _check(method: str, words: int | None, buckets: int | None, sub_vector: int, seed: int) -> None:

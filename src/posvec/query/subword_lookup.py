@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import PosvecError, UnknownWordError
-from posvec.query.head_weights import join_heads
+from posvec.query.head_weights import join_heads, meaning_features
 from posvec.query.lookup import VectorLookup, not_finite_error
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
@@ -48,6 +48,7 @@ class SubwordLookup(VectorLookup):
     rows: SubwordRows
     input_vectors: VectorTable
     word_head: VectorTable
+    word_head_outputs: VectorTable | None
     spelling: float | None
 
     def __len__(self) -> int:
@@ -317,6 +318,10 @@ class SubwordLookup(VectorLookup):
         word_head = np.zeros((len(words), self.word_dim), np.float32)
         check_mapped(self.word_head)
         word_head[known] = self.word_head[words[known]]
+        if self.spelling is not None and self.word_head_outputs is not None:
+            check_mapped(self.word_head_outputs)
+            outputs = self.word_head_outputs[words[known]][:, : self.word_dim]
+            word_head[known] = meaning_features(word_head[known], outputs)
         if self.spelling is not None and not self.rows.pruned:
             # Without the own row, which the mean of a word of the vocabulary begins with.
             counts = np.diff(row_begin).astype(np.float64)
