@@ -14,7 +14,15 @@ from posvec.errors import ConfigError
 # of the paper's four models is that of its Table 1; the sizes of two heads were chosen by measurement
 # (benchmarks/JOURNAL.md).
 MODELS: dict[str, dict[str, Any]] = {
-    "two-heads": {"subwords": True, "dim": 304, "positional_dim": 304, "word_dim": 144, "window": 15, "max_n": 5},
+    "two-heads": {
+        "subwords": True,
+        "dim": 304,
+        "positional_dim": 304,
+        "word_dim": 144,
+        "window": 15,
+        "max_n": 5,
+        "initializer": "identity",
+    },
     "general": {"subwords": False, "dim": 300, "positional_dim": 0, "window": 5},
     "subword": {"subwords": True, "dim": 300, "positional_dim": 0, "window": 5},
     "positional": {"subwords": True, "dim": 300, "positional_dim": 300, "window": 15},
