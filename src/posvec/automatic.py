@@ -1,8 +1,8 @@
 """Settings that follow the size of the corpus: what the default preset leaves open until the words are counted.
 
-The more text there is, the fewer epochs are needed, the more of the frequent words can be left out, and the wider the
-window can be; the less text there is, the rarer the words that must be kept. The values are those of measurements on
-parts of Wikipedia (benchmarks/JOURNAL.md). Those of epochs and sample are interpolated between sizes, by logarithms.
+The more text there is, the fewer epochs are needed, and the more of the frequent words can be left out; the less text
+there is, the rarer the words that must be kept. The values are those of measurements on parts of Wikipedia
+(benchmarks/JOURNAL.md). Those of epochs and sample are interpolated between sizes, by logarithms.
 """
 
 from __future__ import annotations
@@ -15,35 +15,32 @@ from typing import Any
 from posvec.config import Config
 
 # Words of the corpus, and the best value that was found for a corpus of this size.
-_EPOCHS = ((300_000, 25), (1_000_000, 15), (7_000_000, 10), (66_000_000, 5), (343_000_000, 3))
+_EPOCHS = ((300_000, 30), (1_000_000, 20), (7_000_000, 10), (66_000_000, 5), (343_000_000, 3))
 _SAMPLE = ((7_000_000, 1e-4), (66_000_000, 1e-5))
 
 LEAST_MIN_COUNT = 3
 """The smallest ``min_count`` that is chosen, with which words are counted before one is chosen."""
 
-AUTOMATIC = ("epochs", "sample", "min_count", "window")
-"""The settings that follow the corpus, unless they are given; the window only in models with two heads."""
+AUTOMATIC = ("epochs", "sample", "min_count")
+"""The settings that follow the corpus, unless they are given."""
 
-_SMALL_WINDOW = 3_000_000  # words, below which a window of 5 is better than one of 15
-_FEW_WORDS = 10_000_000  # below which words of three and four tokens are kept
+_FEW_WORDS = 10_000_000  # words, below which those that occur three or four times are kept
 
 
-def automatic_settings(words: int, two_heads: bool = True) -> dict[str, Any]:
-    """Return the settings that suit a corpus of so many words; the paper's models keep their windows.
+def automatic_settings(words: int) -> dict[str, Any]:
+    """Return the settings that suit a corpus of so many words.
 
     Examples
     --------
     >>> automatic_settings(66_000_000)
-    {'epochs': 5, 'sample': 1e-05, 'min_count': 5, 'window': 15}
+    {'epochs': 5, 'sample': 1e-05, 'min_count': 5}
     >>> automatic_settings(1_000_000)
-    {'epochs': 15, 'sample': 0.0001, 'min_count': 3, 'window': 5}
+    {'epochs': 20, 'sample': 0.0001, 'min_count': 3}
     """
-    window = {"window": 5 if words < _SMALL_WINDOW else 15} if two_heads else {}
     return {
         "epochs": round(_interpolated(_EPOCHS, words)),
         "sample": float(f"{_interpolated(_SAMPLE, words):.1g}"),
         "min_count": LEAST_MIN_COUNT if words < _FEW_WORDS else 5,
-        **window,
     }
 
 

@@ -30,7 +30,7 @@ def follow_corpus(words: int, config: Config, given: Collection[str]) -> tuple[C
     given
         The names of settings that the user has given, which are not chosen.
     """
-    settings = automatic_settings(words, config.model.word_dim > 0)
+    settings = automatic_settings(words)
     chosen = {name: value for name, value in settings.items() if name not in given}
     return config.replace(**chosen), tuple(chosen)
 
