@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from posvec.cli.arguments import PATH, model_argument, named_models, plot_option, sources
 from posvec.cli.output import result_options, show_result
 from posvec.errors import ConfigError
+
+if TYPE_CHECKING:
+    from posvec.query.masked import Ranking
 
 
 def _parse_count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | Literal["auto"] | None:
@@ -36,7 +39,14 @@ count_option = click.option(
 @click.option("-n", "--topn", type=click.IntRange(min=0), default=10, show_default=True, help="words per sentence")
 @click.option("--word", "words", multiple=True, help="also show the rank of this word; can be repeated")
 @click.option("--cluster", help="use only the features of this cluster, for example antepositional")
-@click.option("--why", metavar="WORD", help="instead, show what each context word contributes to the score of WORD")
+@click.option("--why", metavar="WORD", help="instead, show what each context word adds to the probability of WORD")
+@click.option(
+    "--ranking",
+    type=click.Choice(["calibrated", "paper"]),
+    default="calibrated",
+    show_default=True,
+    help="rank by the probability of the word in its context, or by the paper's score, which prefers rare words",
+)
 @click.option(
     "--weighting",
     type=click.Choice(["trained", "equal"]),
@@ -53,6 +63,7 @@ def mask(
     words: tuple[str, ...],
     cluster: str | None,
     why: str | None,
+    ranking: Ranking,
     weighting: Literal["trained", "equal"],
     plot: Path | None,
     output: Path | None,
@@ -61,7 +72,8 @@ def mask(
 ) -> None:
     """Predict the word for the [MASK] in each of SENTENCES.
 
-    With --why, explain the score of a word instead.
+    With --why, explain the probability of a word instead: its prior, by how frequent it is, and what each context word
+    adds.
 
     [PAD] stands for a position without a context word: "unlike dogs cats [MASK] [PAD] me".
     """
@@ -71,9 +83,9 @@ def mask(
 
     if why is None:
         if plot:
-            raise ConfigError("--plot draws the contributions to a score; add --why WORD")
+            raise ConfigError("--plot draws the contributions to a probability; add --why WORD")
         show_result(
-            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster, weighting),
+            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster, weighting, ranking),
             as_json,
             output,
             overwrite,
@@ -82,7 +94,7 @@ def mask(
     if len(sentences) > 1:
         raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one sentence")
     show_result(
-        lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting),
+        lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting, ranking),
         as_json,
         output,
         overwrite,

@@ -314,6 +314,7 @@ def compress(
         model.report,
         compression=Compression(method if method in QUANTIZATIONS else "float32", rows.pruned, vectors_only),
         word_head=quantized(model.word_head, ids) if model.config.model.word_dim else model.word_head[ids],
+        calibration=model.calibration,
     )
 
 
