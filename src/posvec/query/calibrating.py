@@ -27,6 +27,7 @@ _FEW = 256  # masked words of the first steps, which need no precision
 _STEPS = 12  # at most
 _TOLERANCE = 1e-3  # of the gain of a step, in nats per masked word
 _PULL = 1.0  # how many masked words' worth of evidence the parameters of theory are
+_DIGITS = 3
 _SCORES = 1 << 24  # in memory at a time
 
 
@@ -55,19 +56,15 @@ def fit(model: Model, tokens: MaskedTokens) -> Calibration:
     """
     heads = len(model.config.heads)
     theory = Calibration.of_theory(heads)
-    if len(tokens.ids) < LEAST_MASKED_WORDS:
+    if len(tokens) < LEAST_MASKED_WORDS:
         return theory
     check_mapped(model.output_vectors)
     start = np.array([*theory.factors, *theory.length_factors, theory.prior, theory.noise])
-    few = MaskedTokens(*(each[:_FEW] for each in tokens))
-    parameters = _maximize(model, tokens, start, _maximize(model, few, start, start))
-    return Calibration(
-        tuple(parameters[:heads].tolist()),
-        tuple(parameters[heads : 2 * heads].tolist()),
-        float(parameters[-2]),
-        float(parameters[-1]),
-        len(tokens.ids),
-    )
+    few = tokens.select(slice(_FEW))
+    found = _maximize(model, tokens, start, _maximize(model, few, start, start))
+    # Rounded, so that other libraries of linear algebra give the same parameters.
+    *factors, prior, noise = (round(value, _DIGITS) for value in found.tolist())
+    return Calibration(tuple(factors[:heads]), tuple(factors[heads:]), prior, noise, len(tokens))
 
 
 def _maximize(model: Model, tokens: MaskedTokens, theory: DoubleArray, parameters: DoubleArray) -> DoubleArray:
@@ -76,7 +73,7 @@ def _maximize(model: Model, tokens: MaskedTokens, theory: DoubleArray, parameter
     for _ in range(_STEPS):
         step = np.linalg.solve(hessian, gradient)
         gain = float(step @ gradient) / 2
-        if gain < _TOLERANCE * len(tokens.ids):
+        if gain < _TOLERANCE * len(tokens):
             break
         for _ in range(_STEPS):  # halve a step that is too long
             tried = _derivatives(model, tokens, theory, parameters + step)
@@ -100,8 +97,7 @@ def _derivatives(
     priors = np.array(prior_terms(model.vocabulary))
     fixed = np.stack([*priors, priors[0] ** 2, priors[0] * priors[1], priors[1] ** 2]).astype(np.float32)
     together = max(1, _SCORES // len(model.vocabulary))
-    for begin in range(0, len(tokens.ids), together):
-        batch = MaskedTokens(*(each[begin : begin + together] for each in tokens))
+    for batch in tokens.batches(together):
         of_batch = _batch_derivatives(model, batch, parameters, fixed)
         value, gradient, hessian = value + of_batch[0], gradient + of_batch[1], hessian + of_batch[2]
     return value, gradient, hessian
@@ -110,7 +106,7 @@ def _derivatives(
 def _batch_derivatives(
     model: Model, tokens: MaskedTokens, parameters: DoubleArray, fixed: np.ndarray
 ) -> tuple[float, DoubleArray, DoubleArray]:
-    heads, ids, number = model.config.heads, tokens.ids, np.arange(len(tokens.ids))
+    heads, ids, number = model.config.heads, tokens.ids, np.arange(len(tokens))
     count, lengths = len(heads), length_terms(model.config, tokens.lengths)
     scores = [
         tokens.context_vectors[:, head.features] @ model.output_vectors[:, head.features].T for head in heads

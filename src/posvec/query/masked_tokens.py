@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posvec.config import Config
 from posvec.query.contexts import PAD_WORD
@@ -22,7 +24,8 @@ BATCH = 256
 _ROWS = 4096  # of the output vectors that are scored together, so that their scores stay in the cache
 
 
-class MaskedTokens(NamedTuple):
+@dataclass(frozen=True)
+class MaskedTokens:
     """Tokens of text that are masked one at a time."""
 
     ids: IndexArray
@@ -31,11 +34,22 @@ class MaskedTokens(NamedTuple):
     """(n, D)"""
     lengths: IndexArray
     """(n,) N, the number of context words."""
+    lines: IndexArray
+    """(n,) The numbers of their lines."""
+    offsets: IndexArray
+    """(n,) Their indices in the lines."""
 
-    def batches(self) -> Iterator[MaskedTokens]:
-        """Yield :data:`BATCH` tokens at a time."""
-        for begin in range(0, len(self.ids), BATCH):
-            yield MaskedTokens(*(each[begin : begin + BATCH] for each in self))
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def select(self, rows: slice | IndexArray | NDArray[np.bool_]) -> MaskedTokens:
+        """Return some of the tokens."""
+        return MaskedTokens(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def batches(self, size: int) -> Iterator[MaskedTokens]:
+        """Yield so many tokens at a time."""
+        for begin in range(0, len(self), size):
+            yield self.select(slice(begin, begin + size))
 
 
 class Likelihoods(NamedTuple):
@@ -49,7 +63,9 @@ class Likelihoods(NamedTuple):
     """(n,) P of the most probable words."""
 
 
-def mask_tokens(model: Model, lines: Sequence[Sequence[str]]) -> MaskedTokens:
+def mask_tokens(
+    model: Model, lines: Sequence[Sequence[str]], count: int | None = None, seed: int = 1
+) -> MaskedTokens:
     """Mask each token of some lines in turn: those that the model can predict and that have a context.
 
     Parameters
@@ -58,6 +74,10 @@ def mask_tokens(model: Model, lines: Sequence[Sequence[str]]) -> MaskedTokens:
         A model with output vectors.
     lines
         Lines of words. [PAD] takes up a position, as in a sentence with a [MASK].
+    count
+        Mask only so many tokens, drawn at random.
+    seed
+        The seed of the draw.
 
     Examples
     --------
@@ -67,34 +87,42 @@ def mask_tokens(model: Model, lines: Sequence[Sequence[str]]) -> MaskedTokens:
     >>> [model.vocabulary.words[i] for i in tokens.ids], tokens.lengths.tolist()
     (['the', 'cat', 'sees'], [2, 2, 2])
     """
-    counted = [model.counted_words(line) for line in lines]
-    words = [word for line in counted for word in line]
-    line_of = np.repeat(np.arange(len(counted)), [len(line) for line in counted])
-    known = [word for word in dict.fromkeys(words) if model.has_vector(word)]
-    terms, sizes = model.context_terms(known)
-    row_of = {word: row for row, word in enumerate(known)}
+    known = {word for line in lines for word in line}
+    known = {word for word in known if model.has_vector(word)}
+    every = model.config.training.positions != "kept"
+    # The words that count as positions, as in :meth:`posvec.Model.counted_words`.
+    counted = [[i for i, word in enumerate(line) if every or word == PAD_WORD or word in known] for line in lines]
+    words = [line[i] for line, indices in zip(lines, counted, strict=True) for i in indices]
+    line_of = np.repeat(np.arange(len(lines)), [len(indices) for indices in counted])
+    offset_of = np.array([i for indices in counted for i in indices], np.intp)
+    row_of = {word: row for row, word in enumerate(sorted(known))}
+    terms, sizes = model.context_terms(row_of)
     rows = np.array([row_of.get(word, -1) for word in words], np.intp)
-    ids = np.array([model.vocabulary.index.get(word, -1) if word != PAD_WORD else -1 for word in words], np.intp)
-    masked = np.flatnonzero(ids >= 0)
-    vectors = np.zeros((len(masked), terms.shape[1]))
-    totals = np.zeros((len(masked), sizes.shape[1]))
-    lengths = np.zeros(len(masked), np.intp)
-    positional = model.config.model.positional_dim
-    for position in model.positions:
-        context = masked + position
-        inside = (context >= 0) & (context < len(words))
-        inside[inside] = line_of[context[inside]] == line_of[masked[inside]]
-        inside[inside] = rows[context[inside]] >= 0
-        chosen = rows[context[inside]]
-        added = terms[chosen]
-        if positional:
-            added[:, :positional] *= model.position(position)
-        vectors[inside] += added
-        totals[inside] += sizes[chosen]
-        lengths[inside] += 1
-    vectors /= model.per_feature(totals)
-    kept = lengths > 0
-    return MaskedTokens(ids[masked[kept]], vectors[kept].astype(np.float32), lengths[kept])
+    ids = np.array([model.vocabulary.index.get(word, -1) for word in words], np.intp)
+    # Words with a context word in their window.
+    number = np.cumsum(np.concatenate([[0], rows >= 0]))
+    first, last = (np.searchsorted(line_of, line_of, side) for side in ("left", "right"))
+    here, window = np.arange(len(words)), model.config.model.window
+    near = number[np.minimum(here + window + 1, last)] - number[np.maximum(here - window, first)]
+    masked = np.flatnonzero((ids >= 0) & (near > (rows >= 0)))
+    if count is not None and count < len(masked):
+        masked = np.sort(np.random.default_rng(seed).choice(masked, count, replace=False))
+    vectors = np.empty((len(masked), terms.shape[1]), np.float32)
+    for begin in range(0, len(masked), BATCH):
+        part = masked[begin : begin + BATCH]
+        sums, totals = np.zeros((len(part), terms.shape[1])), np.zeros((len(part), sizes.shape[1]))
+        for position in model.positions:
+            context = part + position
+            inside = (context >= first[part]) & (context < last[part])
+            inside[inside] = rows[context[inside]] >= 0
+            chosen = rows[context[inside]]
+            added = terms[chosen]
+            if model.config.model.positional_dim:
+                added[:, : model.config.model.positional_dim] *= model.position(position)
+            sums[inside] += added
+            totals[inside] += sizes[chosen]
+        vectors[begin : begin + BATCH] = sums / model.per_feature(totals)
+    return MaskedTokens(ids[masked], vectors, near[masked] - 1, line_of[masked], offset_of[masked])
 
 
 def log_priors(vocabulary: Vocabulary, calibration: Calibration) -> DoubleArray:
@@ -140,7 +168,7 @@ def likelihoods(model: Model, calibration: Calibration, tokens: MaskedTokens) ->
     """
     check_mapped(model.output_vectors)
     priors = log_priors(model.vocabulary, calibration).astype(np.float32)
-    parts = [_batch_likelihoods(model, calibration, batch, priors) for batch in tokens.batches()]
+    parts = [_batch_likelihoods(model, calibration, batch, priors) for batch in tokens.batches(BATCH)]
     if not parts:
         return Likelihoods(np.empty(0), np.empty(0, np.intp), np.empty(0))
     return Likelihoods(*(np.concatenate(each) for each in zip(*parts, strict=True)))

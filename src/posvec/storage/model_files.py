@@ -165,8 +165,8 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
         ) from error
 
 
-# Models of posvec 0.1.0 do not store this setting; with it they are trained further with the same numbers as before.
-_IMPLIED_SETTINGS = {"precision": "float32"}
+# Models of posvec 0.1.0 do not store these settings; with them they are trained further with the same numbers as before.
+_IMPLIED_SETTINGS = {"precision": "float32", "calibrate": False}
 
 
 def _read_config(

@@ -20,6 +20,7 @@ from posvec.errors import CorpusError, ThreadStartError, TrainingError
 from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
+from posvec.training.calibration import held_out_fraction
 from posvec.training.callbacks import Callback, CallbackList, StopTraining
 from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_loss
@@ -334,7 +335,7 @@ class _TrainingRun:
         )
 
     def _words_to_train(self) -> int:
-        held_out = self.config.training.validation
+        held_out = held_out_fraction(self.config, self.corpus)
         return round(self.corpus.tokens * (1 - held_out)) * self.config.training.epochs
 
     # ---- checkpoints --------------------------------------------------------------------------------------------
