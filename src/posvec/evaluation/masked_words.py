@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.corpus.encoding import encode
-from posvec.corpus.sources import Corpus, Source
-from posvec.corpus.tokenizers import get_tokenizer
+from posvec.corpus.sources import Source
 from posvec.errors import ConfigError, CorpusError, ModelError
 from posvec.evaluation.bootstrap import Estimate, estimate, resample
 from posvec.evaluation.function_words import function_words_of
@@ -24,12 +23,12 @@ from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.query.masked_tokens import Likelihoods, MaskedTokens, likelihoods, mask_tokens
 from posvec.system.arrays import DoubleArray, IndexArray
+from posvec.training.calibration import first_lines
 from posvec.training.sources import open_source
 
 MASKED_WORDS = 10_000
 BINS = 10
 _BANDS = (100, 1_000, 10_000)
-_MAX_TOKENS = 2_000_000
 _FEW = 20  # masked words of a group, with fewer of which it is not shown
 _COLUMNS = ("words", "predicted by", "masked words", "top 1", "top 10", "median rank", "MRR", "perplexity")
 
@@ -218,7 +217,7 @@ def evaluate(
     if not model.has_outputs:
         raise ModelError("a compressed model without output vectors predicts no words; use the one it was made from")
     with open_source(text, model.config, tokenizer) as opened:
-        name, lines = opened.name, list(read_lines(opened))
+        name, lines = opened.name, list(first_lines(opened))
     tokens = mask_tokens(model, lines, words or None, seed)
     if not len(tokens):
         raise CorpusError(f"{name} has no word to mask: a word of the vocabulary next to another one; give other text")
@@ -253,17 +252,6 @@ def evaluate(
         tuple(_bins(of_model.confidences, correct)),
         len(tokens) / seconds,
     )
-
-
-def read_lines(corpus: Corpus) -> Iterator[list[str]]:
-    """Yield the words of the lines of a corpus, up to two million."""
-    tokenizer, total = get_tokenizer(corpus.tokenizer), 0
-    for block in corpus.blocks():
-        for line in tokenizer.split(block):
-            total += len(line)
-            yield line
-            if total >= _MAX_TOKENS:
-                return
 
 
 def _neighbors(model: Model, lines: Sequence[Sequence[str]], tokens: MaskedTokens) -> tuple[IndexArray, IndexArray]:

@@ -6,16 +6,22 @@ lines anyway, calibration uses them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.config import Config
+from posvec.corpus.sources import Corpus, Source
+from posvec.corpus.tokenizers import get_tokenizer
+from posvec.errors import CorpusError, ModelError
 from posvec.model import Model
 from posvec.query.calibrating import LEAST_MASKED_WORDS, fit
 from posvec.query.contexts import PAD_WORD
 from posvec.query.masked_tokens import mask_tokens
 from posvec.storage.calibration import Calibration
 from posvec.training.chunks import ChunkedCorpus
+from posvec.training.sources import open_source
 
 LINES = 1_000
 """The number of lines, about, on which models are calibrated."""
@@ -23,6 +29,10 @@ LEAST_LINES = 50 * LINES
 """Of shorter corpora no lines are held out for calibration."""
 MASKED_WORDS = 2_000
 """The number of words of these lines that are masked."""
+
+_MAX_SCORES = 1 << 28  # for each step of the fit; with more words in the vocabulary, fewer of the lines are masked
+_LEAST_OF_LARGE = 500
+_MAX_WORDS = 2_000_000
 
 
 def held_out_fraction(config: Config, corpus: ChunkedCorpus) -> float:
@@ -50,10 +60,69 @@ def calibrate(model: Model, corpus: ChunkedCorpus) -> Calibration | None:
     fraction = min(held_out_fraction(model.config, corpus), LINES / len(corpus))
     if not fraction or not model.config.training.calibrate:
         return None
-    tokens = mask_tokens(model, _held_out_lines(model, corpus, fraction), MASKED_WORDS, model.config.training.seed)
+    words = min(MASKED_WORDS, max(_LEAST_OF_LARGE, _MAX_SCORES // len(model.vocabulary)))
+    tokens = mask_tokens(model, _held_out_lines(model, corpus, fraction), words, model.config.training.seed)
     if len(tokens) < LEAST_MASKED_WORDS:
         return None
     return fit(model, tokens)
+
+
+def calibrate_on_text(model: Model, text: Source, words: int = MASKED_WORDS, seed: int = 1) -> Calibration:
+    """Fit the calibration of a model to text that it was not trained on.
+
+    The model has it from then on; :meth:`posvec.Model.save` saves it.
+
+    Parameters
+    ----------
+    model
+        A model with output vectors.
+    text
+        Files, or an iterable of sentences or lists of words.
+    words
+        The number of words to mask, drawn at random from the first two million words.
+    seed
+        The seed of the draw.
+
+    Returns
+    -------
+    Calibration
+        What was fitted.
+
+    Raises
+    ------
+    CorpusError
+        If the text has fewer than 200 words to mask.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> model = posvec.load("model")
+    >>> calibrate_on_text(model, "corpus.txt", words=500).masked_words
+    500
+    """
+    if not model.has_outputs:
+        raise ModelError("a compressed model without output vectors predicts no words; use the one it was made from")
+    with open_source(text, model.config) as opened:
+        name, lines = opened.name, list(first_lines(opened))
+    tokens = mask_tokens(model, lines, max(words, LEAST_MASKED_WORDS), seed)
+    if len(tokens) < LEAST_MASKED_WORDS:
+        raise CorpusError(
+            f"{name} has {len(tokens):,} words that {model!r} can predict, but calibration needs {LEAST_MASKED_WORDS}; "
+            "give more text"
+        )
+    model.calibration = fit(model, tokens)
+    return model.calibration
+
+
+def first_lines(corpus: Corpus) -> Iterator[list[str]]:
+    """Yield the words of the lines of a corpus, up to two million words."""
+    tokenizer, total = get_tokenizer(corpus.tokenizer), 0
+    for block in corpus.blocks():
+        for line in tokenizer.split(block):
+            total += len(line)
+            yield line
+            if total >= _MAX_WORDS:
+                return
 
 
 def _held_out_lines(model: Model, corpus: ChunkedCorpus, fraction: float) -> list[list[str]]:
