@@ -1,18 +1,22 @@
-"""Fitting the calibration of a model: maximum likelihood over the whole vocabulary by Newton's method.
+"""Fitting the calibration of a model by maximum likelihood.
 
 The log-likelihood is concave in the parameters (:mod:`posvec.storage.calibration`), because the logits are linear in
 them. Its gradient is the sum of f(w) - E[f], and its Hessian the negative sum of the covariances of f, where f are the
-features of a word: its scores, the same times log(N / 2c), and the two terms of the prior. A weak pull towards the
-parameters of theory decides where the text does not.
+features of a word: its scores, the same times log(N / 2c), and the two terms of the prior. Newton's method needs few
+steps. A weak pull towards the parameters of theory decides where the text does not.
+
+The sums over the vocabulary are those of a sample of words, drawn for each masked word and weighted by the inverse of
+their probabilities of being drawn. One half is drawn from what theory predicts and the other from the prior, which
+between them are close to whatever is fitted, so that all words have to be scored only once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from posvec.query.masked_tokens import MaskedTokens, length_terms, prior_terms
+from posvec.query.masked_tokens import MaskedTokens, factors_of_heads, length_terms, log_priors, prior_terms
 from posvec.storage.calibration import Calibration
 from posvec.system.arrays import DoubleArray
 from posvec.system.mapping import check_mapped
@@ -23,9 +27,9 @@ if TYPE_CHECKING:
 LEAST_MASKED_WORDS = 200
 """With fewer masked words the parameters are those of theory."""
 
-_FEW = 256  # masked words of the first steps, which need no precision
-_STEPS = 12  # at most
-_TOLERANCE = 1e-3  # of the gain of a step, in nats per masked word
+_DRAWN = 512  # words from each of both distributions, for each masked word
+_STEPS = 20  # at most
+_TOLERANCE = 1e-6  # of the gain of a step, in nats per masked word
 _PULL = 1.0  # how many masked words' worth of evidence the parameters of theory are
 _DIGITS = 3
 _SCORES = 1 << 24  # in memory at a time
@@ -60,23 +64,68 @@ def fit(model: Model, tokens: MaskedTokens) -> Calibration:
         return theory
     check_mapped(model.output_vectors)
     start = np.array([*theory.factors, *theory.length_factors, theory.prior, theory.noise])
-    few = tokens.select(slice(_FEW))
-    found = _maximize(model, tokens, start, _maximize(model, few, start, start))
+    found = _maximize(_sample(model, theory, tokens), start)
     # Rounded, so that other libraries of linear algebra give the same parameters.
     *factors, prior, noise = (round(value, _DIGITS) for value in found.tolist())
     return Calibration(tuple(factors[:heads]), tuple(factors[heads:]), prior, noise, len(tokens))
 
 
-def _maximize(model: Model, tokens: MaskedTokens, theory: DoubleArray, parameters: DoubleArray) -> DoubleArray:
-    """Return the parameters of the highest likelihood, from given ones on."""
-    value, gradient, hessian = _derivatives(model, tokens, theory, parameters)
+class _Sample(NamedTuple):
+    """The features of masked words, (n, features), and of words that were drawn for them, (n, drawn, features)."""
+
+    masked: DoubleArray
+    drawn: DoubleArray
+    log_weights: DoubleArray
+    """(n, drawn)"""
+
+
+def _sample(model: Model, theory: Calibration, tokens: MaskedTokens) -> _Sample:
+    """Draw words for each masked word, with weights by which sums over them estimate those over the vocabulary."""
+    random = np.random.default_rng(1)
+    priors = log_priors(model.vocabulary, theory)
+    terms = np.stack(prior_terms(model.vocabulary), axis=1)
+    cumulated_prior = np.cumsum(np.exp(priors))
+    parts = []
+    for batch in tokens.batches(max(1, _SCORES // len(priors))):
+        number = np.arange(len(batch))[:, np.newaxis]
+        factors = model.of_features(factors_of_heads(model.config, theory, batch.lengths))
+        logits = (batch.context_vectors * factors).astype(np.float32) @ model.output_vectors[:].T
+        logits += priors.astype(np.float32)
+        logits -= logits.max(1, keepdims=True)
+        cumulated = np.cumsum(np.exp(logits, out=logits), axis=1, dtype=np.float64)
+        uniform = random.random((len(batch), 2 * _DRAWN))
+        drawn = np.empty(uniform.shape, np.intp)
+        for row, (sums, values) in enumerate(zip(cumulated, uniform, strict=True)):
+            drawn[row, :_DRAWN] = np.searchsorted(sums, values[:_DRAWN] * sums[-1], "right")
+        drawn[:, _DRAWN:] = np.searchsorted(cumulated_prior, uniform[:, _DRAWN:] * cumulated_prior[-1], "right")
+        drawn = np.minimum(drawn, len(priors) - 1)
+        predicted = logits[number, drawn] / cumulated[:, -1:]
+        log_weights = -np.log(predicted + np.exp(priors[drawn]))
+        parts.append(_Sample(*(_features(model, batch, words, terms) for words in (batch.ids, drawn)), log_weights))
+    return _Sample(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _features(model: Model, tokens: MaskedTokens, words: np.ndarray, terms: DoubleArray) -> DoubleArray:
+    """Return what the parameters multiply, of a word or of several words for each masked word."""
+    scores = []
+    for head in model.config.heads:
+        contexts = tokens.context_vectors[:, head.features]
+        outputs = [model.output_vectors[ids, head.features] for ids in words]
+        scores.append(np.stack([output @ u for output, u in zip(outputs, contexts, strict=True)]))
+    lengths = length_terms(model.config, tokens.lengths).reshape(-1, *([1] * (words.ndim - 1)))
+    return np.stack([*scores, *(lengths * each for each in scores), *np.moveaxis(terms[words], -1, 0)], axis=-1)
+
+
+def _maximize(sample: _Sample, theory: DoubleArray) -> DoubleArray:
+    """Return the parameters of the highest likelihood."""
+    parameters = theory
+    value, gradient, hessian = _derivatives(sample, theory, parameters)
     for _ in range(_STEPS):
         step = np.linalg.solve(hessian, gradient)
-        gain = float(step @ gradient) / 2
-        if gain < _TOLERANCE * len(tokens):
+        if float(step @ gradient) < _TOLERANCE * len(sample.masked):
             break
         for _ in range(_STEPS):  # halve a step that is too long
-            tried = _derivatives(model, tokens, theory, parameters + step)
+            tried = _derivatives(sample, theory, parameters + step)
             if tried[0] > value:
                 break
             step = step / 2
@@ -87,62 +136,19 @@ def _maximize(model: Model, tokens: MaskedTokens, theory: DoubleArray, parameter
 
 
 def _derivatives(
-    model: Model, tokens: MaskedTokens, theory: DoubleArray, parameters: DoubleArray
+    sample: _Sample, theory: DoubleArray, parameters: DoubleArray
 ) -> tuple[float, DoubleArray, DoubleArray]:
     """Return the penalized log-likelihood, its gradient and its negative Hessian."""
-    difference = parameters - theory
-    value = -_PULL / 2 * float(difference @ difference)
-    gradient = -_PULL * difference
-    hessian = _PULL * np.eye(len(parameters))
-    priors = np.array(prior_terms(model.vocabulary))
-    fixed = np.stack([*priors, priors[0] ** 2, priors[0] * priors[1], priors[1] ** 2]).astype(np.float32)
-    together = max(1, _SCORES // len(model.vocabulary))
-    for batch in tokens.batches(together):
-        of_batch = _batch_derivatives(model, batch, parameters, fixed)
-        value, gradient, hessian = value + of_batch[0], gradient + of_batch[1], hessian + of_batch[2]
-    return value, gradient, hessian
-
-
-def _batch_derivatives(
-    model: Model, tokens: MaskedTokens, parameters: DoubleArray, fixed: np.ndarray
-) -> tuple[float, DoubleArray, DoubleArray]:
-    heads, ids, number = model.config.heads, tokens.ids, np.arange(len(tokens))
-    count, lengths = len(heads), length_terms(model.config, tokens.lengths)
-    scores = [
-        tokens.context_vectors[:, head.features] @ model.output_vectors[:, head.features].T for head in heads
-    ]
-    factors = parameters[:count] + np.outer(lengths, parameters[count : 2 * count])
-    logits = parameters[-2:].astype(np.float32) @ fixed[:2] + np.zeros((len(ids), 1), np.float32)
-    for head, of_head in enumerate(scores):
-        logits += factors[:, head, np.newaxis].astype(np.float32) * of_head
+    logits = sample.drawn @ parameters + sample.log_weights
     highest = logits.max(1, keepdims=True)
-    true = (logits[number, ids] - highest[:, 0]).astype(np.float64)
-    logits -= highest
-    probabilities = np.exp(logits, out=logits)
-    totals = probabilities.sum(1, dtype=np.float64)
-    probabilities /= totals[:, np.newaxis].astype(np.float32)
-    # The means and second moments of the scores and of the two terms of the prior, (n, count + 2[, count + 2]).
-    means = np.empty((len(ids), count + 2))
-    moments = np.empty((len(ids), count + 2, count + 2))
-    means[:, count:] = probabilities @ fixed[:2].T
-    second = probabilities @ fixed[2:].T
-    moments[:, count, count], moments[:, count + 1, count + 1] = second[:, 0], second[:, 2]
-    moments[:, count, count + 1] = moments[:, count + 1, count] = second[:, 1]
-    values = np.empty((len(ids), count + 2))
-    values[:, count:] = fixed[:2, ids].T
-    for head, of_head in enumerate(scores):
-        values[:, head] = of_head[number, ids]
-        weighted = probabilities * of_head
-        means[:, head] = weighted.sum(1)
-        moments[:, head, count:] = moments[:, count:, head] = weighted @ fixed[:2].T
-        for other in range(head + 1):
-            moments[:, head, other] = moments[:, other, head] = np.einsum("ij,ij->i", weighted, scores[other])
-    covariances = moments - means[:, :, np.newaxis] * means[:, np.newaxis]
-    # From the features of a word to those of the parameters: the scores come once more, times log(N / 2c).
-    spread = np.zeros((len(ids), 2 * count + 2, count + 2))
-    spread[:, range(count), range(count)] = 1
-    spread[:, range(count, 2 * count), range(count)] = lengths[:, np.newaxis]
-    spread[:, -2:, -2:] = np.eye(2)
-    gradient = np.einsum("iab,ib->a", spread, values - means)
-    hessian = np.einsum("iab,ibc,idc->ad", spread, covariances, spread)
-    return float((true - np.log(totals)).sum()), gradient, hessian
+    probabilities = np.exp(logits - highest)
+    totals = probabilities.sum(1, keepdims=True)
+    probabilities /= totals
+    means = np.einsum("ij,ijk->ik", probabilities, sample.drawn)
+    centered = sample.drawn - means[:, np.newaxis]
+    difference = parameters - theory
+    value = float((sample.masked @ parameters - (highest + np.log(totals))[:, 0]).sum())
+    gradient = (sample.masked - means).sum(0) - _PULL * difference
+    weighted = (centered * probabilities[:, :, np.newaxis]).reshape(-1, len(parameters))
+    hessian = weighted.T @ centered.reshape(-1, len(parameters)) + _PULL * np.eye(len(parameters))
+    return value - _PULL / 2 * float(difference @ difference), gradient, hessian

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from posvec.query.contexts import PAD_WORD
 from posvec.storage.calibration import Calibration
 from posvec.system.arrays import DoubleArray, FloatArray, IndexArray
 from posvec.system.mapping import check_mapped
+from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -168,14 +170,16 @@ def likelihoods(model: Model, calibration: Calibration, tokens: MaskedTokens) ->
     """
     check_mapped(model.output_vectors)
     priors = log_priors(model.vocabulary, calibration).astype(np.float32)
-    parts = [_batch_likelihoods(model, calibration, batch, priors) for batch in tokens.batches(BATCH)]
+    # Threads, because only the matrix products use all cores by themselves.
+    of_batch = partial(_batch_likelihoods, model, calibration, priors)
+    parts = list(map_in_order(of_batch, tokens.batches(BATCH)))
     if not parts:
         return Likelihoods(np.empty(0), np.empty(0, np.intp), np.empty(0))
     return Likelihoods(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _batch_likelihoods(
-    model: Model, calibration: Calibration, tokens: MaskedTokens, priors: FloatArray
+    model: Model, calibration: Calibration, priors: FloatArray, tokens: MaskedTokens
 ) -> Likelihoods:
     factors = model.of_features(factors_of_heads(model.config, calibration, tokens.lengths))
     contexts = (tokens.context_vectors * factors).astype(np.float32)
