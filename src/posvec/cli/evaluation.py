@@ -176,6 +176,27 @@ def masked_words(
     show_result(measure, as_json, output, overwrite, {plot: plots.calibration})
 
 
+@evaluate.command()
+@model_argument
+@click.option(
+    "--language",
+    type=click.Choice(["english", "czech", "german"]),
+    help="language of the pairs  [that of most words of the model]",
+)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="confidence of the intervals")
+@result_options
+def pairs(model: Path, as_json: bool, output: Path | None, overwrite: bool, **settings: Any) -> None:
+    """Evaluate MODEL by minimal pairs: sentences that differ in the order of their words, and a word that fits each."""
+
+    def measure() -> Any:
+        from posvec.evaluation import pairs
+        from posvec.model import Model
+
+        return pairs.evaluate(Model.load(model), **settings)
+
+    show_result(measure, as_json, output, overwrite)
+
+
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...")
 @click.option("--questions", multiple=True, type=PATH, help="word analogies; can be repeated")

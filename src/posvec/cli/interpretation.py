@@ -38,6 +38,7 @@ count_option = click.option(
 @click.argument("sentences", nargs=-1, required=True)
 @click.option("-n", "--topn", type=click.IntRange(min=0), default=10, show_default=True, help="words per sentence")
 @click.option("--word", "words", multiple=True, help="also show the rank of this word; can be repeated")
+@click.option("--candidates", metavar="WORD,WORD...", help="instead, say which of these words fits best")
 @click.option("--cluster", help="use only the features of this cluster, for example antepositional")
 @click.option("--why", metavar="WORD", help="instead, show what each context word adds to the probability of WORD")
 @click.option(
@@ -61,6 +62,7 @@ def mask(
     sentences: tuple[str, ...],
     topn: int,
     words: tuple[str, ...],
+    candidates: str | None,
     cluster: str | None,
     why: str | None,
     ranking: Ranking,
@@ -81,6 +83,13 @@ def mask(
     from posvec.evaluation import masked
     from posvec.model import Model
 
+    if candidates is not None:
+        _check_single(sentences, "--candidates")
+        if why is not None or cluster or words or ranking != "calibrated" or weighting != "trained":
+            raise ConfigError("--candidates ranks the words given by their probability; leave out the other options")
+        named = [word.strip() for word in candidates.split(",") if word.strip()]
+        show_result(lambda: masked.choose(Model.load(model), sentences[0], named), as_json, output, overwrite)
+        return
     if why is None:
         if plot:
             raise ConfigError("--plot draws the contributions to a probability; add --why WORD")
@@ -91,8 +100,7 @@ def mask(
             overwrite,
         )
         return
-    if len(sentences) > 1:
-        raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one sentence")
+    _check_single(sentences, "--why")
     show_result(
         lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting, ranking),
         as_json,
@@ -100,6 +108,26 @@ def mask(
         overwrite,
         {plot: plots.contributions},
     )
+
+
+def _check_single(sentences: tuple[str, ...], option: str) -> None:
+    if len(sentences) > 1:
+        raise ConfigError(f"{option} takes one sentence at a time, not {len(sentences)}; give one sentence")
+
+
+@click.command()
+@model_argument
+@click.argument("sentences", nargs=-1, required=True)
+@result_options
+def score(model: Path, sentences: tuple[str, ...], output: Path | None, as_json: bool, overwrite: bool) -> None:
+    """Score each of SENTENCES by its pseudo-log-likelihood: how probable each of its words is between the others.
+
+    Of several ways to write the same, the best one has the highest score.
+    """
+    from posvec.evaluation import sentence_scores
+    from posvec.model import Model
+
+    show_result(lambda: sentence_scores.score(Model.load(model), sentences), as_json, output, overwrite)
 
 
 @click.command()
@@ -236,4 +264,4 @@ def examples(
     show_result(measure, as_json, output, overwrite)
 
 
-COMMANDS = (mask, positions, clusters, context_words, examples)
+COMMANDS = (mask, score, positions, clusters, context_words, examples)

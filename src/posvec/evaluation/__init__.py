@@ -4,7 +4,8 @@ Quality on test sets: :mod:`.analogy`, :mod:`.similarity`, :mod:`.classification
 by side: :mod:`.compare`; before and after compression: :mod:`.compression`.
 
 Interpretation of a model: :mod:`.masked` (predictions and explanations), :mod:`.positions`, :mod:`.clusters`,
-:mod:`.context_words`, :mod:`.examples`, :mod:`.neighborhood`.
+:mod:`.context_words`, :mod:`.examples`, :mod:`.neighborhood`; what the order of words decides: :mod:`.pairs`; the
+likelihood of sentences: :mod:`.sentence_scores`.
 
 Formats and shared parts: :mod:`.questions` and :mod:`.lines` (test sets), :mod:`.lookup` (words of test sets),
 :mod:`.documents` (texts), :mod:`.bootstrap` (confidence intervals), :mod:`.results` (results and tables).
@@ -24,8 +25,10 @@ __all__ = [
     "masked",
     "masked_words",
     "neighborhood",
+    "pairs",
     "positions",
     "questions",
     "results",
+    "sentence_scores",
     "similarity",
 ]

@@ -221,6 +221,86 @@ def predict(
     return MaskedWords(sentences, tuple(predictions), chosen.name if chosen else None)
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A word that may fill a gap.
+
+    Attributes
+    ----------
+    word
+        The word.
+    fraction
+        Its probability relative to those of all candidates, which add up to 1.
+    probability
+        P(w | C), among all words of the vocabulary.
+    rank
+        Its rank among all words of the vocabulary.
+    """
+
+    word: str
+    fraction: float
+    probability: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Candidates(Result):
+    """Words that may fill the gap of a sentence, the most probable one first.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> found = masked.choose(posvec.load("model"), "the cat [MASK] the dog", ["sees", "river"])
+    >>> round(sum(each.fraction for each in found.candidates), 6)
+    1.0
+    """
+
+    sentence: str
+    candidates: tuple[Candidate, ...]
+
+    def tables(self) -> list[Table]:
+        """Return one table with a row for each candidate."""
+        rows = [(each.word, each.fraction, each.probability, each.rank) for each in self.candidates]
+        return [Table(self.sentence, ("candidate", "among these", "probability", "rank"), rows)]
+
+
+def choose(model: Model, sentence: str | Sequence[str], candidates: Sequence[str]) -> Candidates:
+    """Rank words that may fill the gap of a sentence, for example the readings of a blurred or misspelt word.
+
+    Parameters
+    ----------
+    model
+        A model with output vectors.
+    sentence
+        A sentence with one [MASK].
+    candidates
+        Words of the model's vocabulary.
+
+    Returns
+    -------
+    Candidates
+        The words, the most probable one first.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> found = masked.choose(posvec.load("model"), "the [MASK] sees the dog", ["cat", "near"])
+    >>> found.candidates[0].word
+    'cat'
+    """
+    candidates = list(dict.fromkeys(candidates))
+    if not candidates:
+        raise ConfigError("there are no candidates; give at least one word")
+    found = sorted(model.predict_masked(sentence, words=candidates), key=lambda each: each.rank)
+    total = sum(each.probability for each in found) or 1.0
+    return Candidates(
+        sentence if isinstance(sentence, str) else " ".join(sentence),
+        tuple(Candidate(each.word, each.probability / total, each.probability, each.rank) for each in found),
+    )
+
+
 def explain(
     model: Model,
     sentence: str | Sequence[str],
