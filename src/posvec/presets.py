@@ -27,6 +27,8 @@ _DEFAULT_MODEL = "constrained"
 # settings that follow the size of the corpus (posvec.automatic); those here suit 66M words.
 # paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's defaults. small: for corpora under
 # 10M words, chosen by measurement (results/benchmarks/small.md).
+# masked: for the prediction of masked words (results/benchmarks/masked-words.md): all words are trained, and negatives
+# are drawn by their frequency, so that scores are logarithms of probabilities relative to it.
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
     "auto": {
@@ -65,6 +67,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "negative_reuse": 1,
         "precision": "float32",
     },
+    "masked": {
+        "subwords": False,
+        "sample": 0.0,
+        "window": 5,
+        "window_sampling": "fixed",
+        "negative_exponent": 1.0,
+        "epochs": 5,
+        "initial_lr": 0.05,
+        "final_lr_ratio": 0.0,
+    },
     "small": {
         "dim": 100,
         "sample": 1e-3,
@@ -98,7 +110,7 @@ def make_config(model: str | None = None, preset: str = "posvec", **settings: An
         ``general``, ``subword``, ``positional`` or ``constrained``; by default ``constrained``, or ``positional`` with
         the preset ``auto``.
     preset
-        A set of defaults: ``posvec``, ``auto``, ``paper``, ``as-run``, ``fasttext`` or ``small``.
+        A set of defaults: ``posvec``, ``auto``, ``paper``, ``as-run``, ``fasttext``, ``masked`` or ``small``.
     **settings
         Any settings of :mod:`posvec.config`.
 

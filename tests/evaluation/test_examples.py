@@ -39,7 +39,9 @@ def model(build_model, request):
 
 
 def change(model, sentences, masked_word, cluster):
-    one, other = (masked.explain(model, sentence, masked_word, cluster, ranking="paper").probability for sentence in sentences)
+    one, other = (
+        masked.explain(model, sentence, masked_word, cluster, ranking="paper").probability for sentence in sentences
+    )
     return abs(one - other)
 
 

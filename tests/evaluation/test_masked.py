@@ -108,7 +108,7 @@ def softmax(logits):
 
 
 def log_odds(model):
-    """What theory adds to the scores: the logarithms of the frequencies of negative examples over those of masked words."""
+    """What theory adds to the scores: log(Pn(w) / keep(w))."""
     keep = model.vocabulary.keep_probabilities()
     return [math.log(n / k) for n, k in zip(model.vocabulary.negative_weights(), keep, strict=True)]
 
@@ -127,9 +127,7 @@ def test_a_fitted_calibration_scales_scores_and_prior(model):
     model.calibration = Calibration((0.1,), (0.05,), prior=2.0, noise=0.5, masked_words=1000)
     factor = 0.1 + 0.05 * math.log(2 / 4)  # two context words of at most four
     counts = model.vocabulary.counts / model.vocabulary.counts.sum()
-    priors = [
-        2 * math.log(p) + 0.5 * (odds - math.log(p)) for p, odds in zip(counts, log_odds(model), strict=True)
-    ]
+    priors = [2 * math.log(p) + 0.5 * (odds - math.log(p)) for p, odds in zip(counts, log_odds(model), strict=True)]
     expected = softmax([factor * score + prior for score, prior in zip([0, 0, 35.5, 34.5], priors, strict=True)])
     predictions = model.predict_masked("cats [MASK] dogs", words=model.vocabulary.words)
     assert [each.probability for each in predictions] == pytest.approx(expected)

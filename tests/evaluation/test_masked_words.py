@@ -17,7 +17,14 @@ from posvec.evaluation import masked_words
 from posvec.evaluation.function_words import FUNCTION_WORDS, function_words_of
 from posvec.evaluation.ngrams import Bigrams, unigram_likelihoods
 
-TEXT = ["the cat sees the dog", "the dog hears the cat", "a cat hears", "the xyz sees a cat", "dog", "a dog sees the dog"]
+TEXT = [
+    "the cat sees the dog",
+    "the dog hears the cat",
+    "a cat hears",
+    "the xyz sees a cat",
+    "dog",
+    "a dog sees the dog",
+]
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,11 @@ def test_words_that_go_with_both_cues_are_left_out():
 
 def test_a_model_with_positions_gets_pairs_right(lines):
     result = pairs.evaluate(posvec.train(lines, "positional", **SETTINGS), pairs=PAIRS)
-    assert [(each.category, each.pairs) for each in result.categories] == [("all", 3), ("article", 2), ("preposition", 1)]
+    assert [(each.category, each.pairs) for each in result.categories] == [
+        ("all", 3),
+        ("article", 2),
+        ("preposition", 1),
+    ]
     assert result.categories[0].accuracy.value == 1
     assert result.categories[0].interaction > 1
     assert result.p_value == 0.125

@@ -1,7 +1,7 @@
 """Evaluation: every module measures one aspect of a model and returns an immutable result that renders as a table.
 
-Quality on test sets: :mod:`.analogy`, :mod:`.similarity`, :mod:`.classification`, :mod:`.masked_words`; several models side
-by side: :mod:`.compare`; before and after compression: :mod:`.compression`.
+Quality on test sets: :mod:`.analogy`, :mod:`.similarity`, :mod:`.classification`, :mod:`.masked_words`; several models
+side by side: :mod:`.compare`; before and after compression: :mod:`.compression`.
 
 Interpretation of a model: :mod:`.masked` (predictions and explanations), :mod:`.positions`, :mod:`.clusters`,
 :mod:`.context_words`, :mod:`.examples`, :mod:`.neighborhood`; what the order of words decides: :mod:`.pairs`; the

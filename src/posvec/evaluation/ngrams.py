@@ -12,8 +12,6 @@ vocabulary, which are never predicted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -102,9 +100,7 @@ class Bigrams:
             for i in range(len(ids))
         ]
         log_probabilities, ranks, confidences = zip(*found, strict=True) if found else ((), (), ())
-        return Likelihoods(
-            np.array(log_probabilities), np.array(ranks, np.intp), np.array(confidences)
-        )
+        return Likelihoods(np.array(log_probabilities), np.array(ranks, np.intp), np.array(confidences))
 
     def _likelihood(
         self, base: DoubleArray, ordered: DoubleArray, total: float, word: int, left: int, right: int | None
@@ -165,7 +161,7 @@ def _merge(
     return merged[first], np.add.reduceat(numbers, first)
 
 
-def _rank_of(values: DoubleArray, ids: Iterable[int] | IndexArray) -> IndexArray:
+def _rank_of(values: DoubleArray, ids: IndexArray) -> IndexArray:
     ordered = np.sort(values)
     ranks: IndexArray = 1 + len(ordered) - np.searchsorted(ordered, values[ids], "right")
     return ranks

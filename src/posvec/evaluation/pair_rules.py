@@ -115,7 +115,8 @@ _RULES = (
         "staré": "město dítě slovo okno pivo",
     }),
     ("czech", "pronoun and noun", "{x} [MASK] a {y}", {
-        "můj": "otec syn bratr přítel muž", "moje": "matka žena dcera sestra duše", "mého": "otce syna bratra přítele muže",
+        "můj": "otec syn bratr přítel muž", "moje": "matka žena dcera sestra duše",
+        "mého": "otce syna bratra přítele muže",
         "mé": "srdce dítě jméno slovo oči",
     }),
     # ---- German

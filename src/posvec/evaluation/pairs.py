@@ -24,6 +24,7 @@ from posvec.evaluation.results import Result, Table
 from posvec.model import Model
 from posvec.query.contexts import MASK
 from posvec.query.masked_tokens import factors_of_heads
+from posvec.system.arrays import DoubleArray
 
 LANGUAGES = ("english", "czech", "german")
 
@@ -172,7 +173,8 @@ def interaction(model: Model, pair: MinimalPair) -> float:
     length = len(model.context(pair.sentences[0]))
     factors = factors_of_heads(model.config, model.calibrated, np.array([length]))[0]
     one, other = (model.output_vectors[model.masked_id(word)].astype(np.float64) for word in pair.words)
-    return float(((first - second) * model.of_features(factors)) @ (one - other))
+    weighted: DoubleArray = (first - second) * model.of_features(factors)
+    return float(weighted @ (one - other))
 
 
 def sign_test(right: int, total: int) -> float:

@@ -1,4 +1,4 @@
-"""Sentences by their pseudo-log-likelihood: each word is masked in turn, and the logarithms of their probabilities add up.
+"""Sentences by their pseudo-log-likelihood: each word is masked in turn, and the log-probabilities add up.
 
 Of several ways to write a sentence, the best has the highest score. Sentences of different lengths are compared by the
 perplexity.

@@ -33,7 +33,11 @@ def calibration(result: MaskedWordAccuracy) -> Figure:
     figure, axes = new_axes(2.6)
     axes.plot([0, 1], [0, 1], color=INK, linewidth=0.6, linestyle=":")
     line(
-        axes, [each.confidence for each in result.calibration], [each.accuracy for each in result.calibration], "model", 0
+        axes,
+        [each.confidence for each in result.calibration],
+        [each.accuracy for each in result.calibration],
+        "model",
+        0,
     )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)

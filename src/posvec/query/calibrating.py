@@ -18,7 +18,7 @@ import numpy as np
 
 from posvec.query.masked_tokens import MaskedTokens, factors_of_heads, length_terms, log_priors, prior_terms
 from posvec.storage.calibration import Calibration
-from posvec.system.arrays import DoubleArray
+from posvec.system.arrays import DoubleArray, IndexArray
 from posvec.system.mapping import check_mapped
 
 if TYPE_CHECKING:
@@ -101,11 +101,12 @@ def _sample(model: Model, theory: Calibration, tokens: MaskedTokens) -> _Sample:
         drawn = np.minimum(drawn, len(priors) - 1)
         predicted = logits[number, drawn] / cumulated[:, -1:]
         log_weights = -np.log(predicted + np.exp(priors[drawn]))
-        parts.append(_Sample(*(_features(model, batch, words, terms) for words in (batch.ids, drawn)), log_weights))
-    return _Sample(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        features = [_features(model, batch, words, terms) for words in (batch.ids, drawn)]
+        parts.append(_Sample(features[0], features[1], log_weights))
+    return _Sample(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _features(model: Model, tokens: MaskedTokens, words: np.ndarray, terms: DoubleArray) -> DoubleArray:
+def _features(model: Model, tokens: MaskedTokens, words: IndexArray, terms: DoubleArray) -> DoubleArray:
     """Return what the parameters multiply, of a word or of several words for each masked word."""
     scores = []
     for head in model.config.heads:

@@ -65,9 +65,7 @@ class Likelihoods(NamedTuple):
     """(n,) P of the most probable words."""
 
 
-def mask_tokens(
-    model: Model, lines: Sequence[Sequence[str]], count: int | None = None, seed: int = 1
-) -> MaskedTokens:
+def mask_tokens(model: Model, lines: Sequence[Sequence[str]], count: int | None = None, seed: int = 1) -> MaskedTokens:
     """Mask each token of some lines in turn: those that the model can predict and that have a context.
 
     Parameters
@@ -154,7 +152,10 @@ def length_terms(config: Config, lengths: IndexArray) -> DoubleArray:
 
 def factors_of_heads(config: Config, calibration: Calibration, lengths: IndexArray) -> DoubleArray:
     """Return the factors of the scores of each head, (n, heads), in contexts of so many words."""
-    return np.array(calibration.factors) + np.outer(length_terms(config, lengths), calibration.length_factors)
+    factors: DoubleArray = np.array(calibration.factors) + np.outer(
+        length_terms(config, lengths), calibration.length_factors
+    )
+    return factors
 
 
 def likelihoods(model: Model, calibration: Calibration, tokens: MaskedTokens) -> Likelihoods:
@@ -178,9 +179,7 @@ def likelihoods(model: Model, calibration: Calibration, tokens: MaskedTokens) ->
     return Likelihoods(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def _batch_likelihoods(
-    model: Model, calibration: Calibration, priors: FloatArray, tokens: MaskedTokens
-) -> Likelihoods:
+def _batch_likelihoods(model: Model, calibration: Calibration, priors: FloatArray, tokens: MaskedTokens) -> Likelihoods:
     factors = model.of_features(factors_of_heads(model.config, calibration, tokens.lengths))
     contexts = (tokens.context_vectors * factors).astype(np.float32)
     ids, number = tokens.ids, np.arange(len(tokens.ids))
@@ -193,7 +192,9 @@ def _batch_likelihoods(
         logits = contexts @ model.output_vectors[block].T
         logits += priors[block]
         here = (ids >= begin) & (ids < begin + _ROWS)
-        logits[number[here], ids[here] - begin] = true[here]  # the very number, or rounding could make a word beat itself
+        logits[number[here], ids[here] - begin] = true[
+            here
+        ]  # the very number, or rounding could make a word beat itself
         greater += np.count_nonzero(logits > true[:, np.newaxis], axis=1)
         highest = np.maximum(best, logits.max(1))
         total *= np.exp(best - highest)

@@ -165,7 +165,7 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
         ) from error
 
 
-# Models of posvec 0.1.0 do not store these settings; with them they are trained further with the same numbers as before.
+# Models of posvec 0.1.0 do not store these; with them they are trained further with the same numbers as before.
 _IMPLIED_SETTINGS = {"precision": "float32", "calibrate": False}
 
 
