@@ -158,8 +158,8 @@ class TrainingConfig:
     )
     calibrate: bool = setting(
         True,
-        "after training, fit the probabilities of masked words to about 1,000 lines; they are held out of training in "
-        "corpora of at least 50,000 lines, and elsewhere those of validation are used, if any",
+        "after training, fit the probabilities of masked words to held-out lines: up to 1,000 and 2 % of corpora of at "
+        "least 10,000 lines, or else those of validation, if any",
     )
     patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0, 2**31 - 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)

@@ -32,11 +32,12 @@ def short_corpora(monkeypatch):
     """Corpora of a thousand lines and more are long enough for lines to be held out."""
     monkeypatch.setattr(calibration, "LINES", 100)
     monkeypatch.setattr(calibration, "LEAST_LINES", 1000)
+    monkeypatch.setattr(calibration, "LARGEST_FRACTION", 0.08)
 
 
 def test_lines_are_held_out_of_large_corpora_alone(short_corpora):
     config = posvec.make_config()
-    for count, expected in ((999, 0), (1000, 0.1), (4000, 0.025)):
+    for count, expected in ((999, 0), (1000, 0.08), (4000, 0.025)):
         with open_corpus(make_lines(count, 1)) as opened:
             encoded = encode(opened, posvec.Vocabulary.count(opened))
         assert held_out_fraction(config, encoded) == expected

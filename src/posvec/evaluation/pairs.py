@@ -185,7 +185,7 @@ def sign_test(right: int, total: int) -> float:
     >>> sign_test(9, 10)
     0.0107421875
     """
-    return sum(math.comb(total, k) for k in range(right, total + 1)) / 2**total
+    return sum(math.comb(total, k) for k in range(right, total + 1)) / (1 << total)
 
 
 def _is_known(model: Model, pair: MinimalPair) -> bool:

@@ -317,11 +317,12 @@ class MaskedWordQueries(PositionQueries, ABC):
         """The calibrated scores of all words, with the prior, in a context of so many words."""
         calibration = self.calibrated
         factors = factors_of_heads(self.config, calibration, np.array([length]))[0]
+        logits: DoubleArray = log_priors(self.vocabulary, calibration)
         if len(factors) == 1:
-            weighted = factors[0] * scores
+            logits += factors[0] * scores
         else:
-            weighted = self._scores((context_vector * self.of_features(factors)).astype(np.float32))
-        return weighted + log_priors(self.vocabulary, calibration)
+            logits += self._scores((context_vector * self.of_features(factors)).astype(np.float32))
+        return logits
 
     def masked_id(self, word: str) -> int:
         """Return the row of a word in the output vectors; only words of the vocabulary have one."""

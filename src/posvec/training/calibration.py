@@ -25,7 +25,9 @@ from posvec.training.sources import open_source
 
 LINES = 1_000
 """The number of lines, about, on which models are calibrated."""
-LEAST_LINES = 50 * LINES
+LARGEST_FRACTION = 0.02
+"""The fraction of lines that are held out at most."""
+LEAST_LINES = 10_000
 """Of shorter corpora no lines are held out for calibration."""
 MASKED_WORDS = 2_000
 """The number of words of these lines that are masked."""
@@ -52,7 +54,7 @@ def held_out_fraction(config: Config, corpus: ChunkedCorpus) -> float:
     training = config.training
     if training.validation or not training.calibrate or len(corpus) < LEAST_LINES:
         return training.validation
-    return LINES / len(corpus)
+    return min(LARGEST_FRACTION, LINES / len(corpus))
 
 
 def calibrate(model: Model, corpus: ChunkedCorpus) -> Calibration | None:
