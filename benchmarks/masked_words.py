@@ -21,8 +21,9 @@ import numpy as np
 
 import posvec
 from posvec.corpus.encoding import EncodedCorpus, encode
-from posvec.evaluation import masked, masked_words, pairs, sentence_scores
-from posvec.query.contexts import MASK, PAD_WORD
+from posvec.evaluation import masked_words, pairs, sentence_scores
+from posvec.query.contexts import PAD_WORD
+from posvec.query.masked_tokens import factors_of_heads, log_priors, mask_tokens
 from posvec.storage.calibration import Calibration
 from reporting import RESULTS
 from runs import Run, keep_run, read_runs
@@ -38,7 +39,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "two heads, preset auto": {"preset": "auto"},
 }
 WITH_NGRAMS = "positional, seed 1"
-WORDS = 10_000
+WORDS = 5_000
 CONFUSED = (
     "their there|to too two|than then|its it|affect effect|principal principle|lead led|whose who|weather whether|"
     "quiet quite|lose loose|accept except|peace piece|form from|trial trail|passed past|where were|of off"
@@ -49,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("wikitext", type=Path)
-    parser.add_argument("names", nargs="*", default=list(RUNS))
+    parser.add_argument("names", nargs="*", default=list(RUNS), metavar="NAME")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "masked-words.jsonl")
     parser.add_argument("--models", type=Path, help="keep the models here, and use those that are here")
     parser.add_argument("--threads", type=int, default=2)
@@ -135,22 +136,24 @@ def _hashes(ids: np.ndarray, length: int) -> np.ndarray:
     return total
 
 
-def choices(model: posvec.Model, lines: list[list[str]], most: int = 2000) -> Run:
+def choices(model: posvec.Model, lines: list[list[str]]) -> Run:
     """Choose among words that are often confused in writing; by the model, and by frequency alone."""
-    sets = [[word for word in group.split() if word in model.vocabulary] for group in CONFUSED.split("|")]
-    group_of = {word: group for group in sets for word in group if len(group) > 1}
-    gaps = [(line, i) for line in lines for i, word in enumerate(line) if word in group_of and len(line) > 1]
-    drawn = np.random.default_rng(1).permutation(len(gaps))[:most].tolist()
+    index = model.vocabulary.index
+    groups = [[index[word] for word in group.split() if word in index] for group in CONFUSED.split("|")]
+    group_of = {word: np.array(group) for group in groups for word in group if len(group) > 1}
+    tokens = mask_tokens(model, lines)
+    tokens = tokens.select(np.isin(tokens.ids, list(group_of)))
+    factors = model.of_features(factors_of_heads(model.config, model.calibrated, tokens.lengths))
+    priors = log_priors(model.vocabulary, model.calibrated)
     right = by_frequency = 0
-    for line, i in (gaps[number] for number in drawn):
-        near = [*line[max(0, i - 20) : i], MASK, *line[i + 1 : i + 21]]
-        best = masked.choose(model, near, group_of[line[i]]).candidates[0].word
-        right += best == line[i]
-        by_frequency += line[i] == min(group_of[line[i]], key=model.vocabulary.index.__getitem__)
-    return {"gaps": len(drawn), "right": right / len(drawn), "by_frequency": by_frequency / len(drawn)}
+    for word, context in zip(tokens.ids.tolist(), tokens.context_vectors * factors, strict=True):
+        group = group_of[word]
+        right += int(group[np.argmax(model.output_vectors[group] @ context + priors[group])]) == word
+        by_frequency += int(group.min()) == word
+    return {"gaps": len(tokens), "right": right / len(tokens), "by_frequency": by_frequency / len(tokens)}
 
 
-def swaps(model: posvec.Model, lines: list[list[str]], most: int = 1000) -> Run:
+def swaps(model: posvec.Model, lines: list[list[str]], most: int = 300) -> Run:
     """Compare passages of 15 words with the same after two neighbours were swapped."""
     random = np.random.default_rng(1)
     pieces = list(_passages(lines))
