@@ -40,6 +40,7 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 WITH_NGRAMS = "positional, seed 1"
 WORDS = 5_000
+_SHARED: dict[str, list[float]] = {}  # by vocabulary, of each test paragraph
 CONFUSED = (
     "their there|to too two|than then|its it|affect effect|principal principle|lead led|whose who|weather whether|"
     "quiet quite|lose loose|accept except|peace piece|form from|trial trail|passed past|where were|of off"
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "masked-words.jsonl")
     parser.add_argument("--models", type=Path, help="keep the models here, and use those that are here")
     parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     done = {run["name"] for run in read_runs(arguments.output)}
     for name in arguments.names:
         if name not in done:
@@ -77,10 +78,12 @@ def measure(name: str, model: posvec.Model, corpus: Path, wikitext: Path) -> Run
     """Measure a model on the test text of WikiText-2."""
     report = model.report
     assert report is not None
-    with posvec.corpus.open_corpus(corpus, model.config.text) as opened:
-        encoded = encode(opened, model.vocabulary)
     everything = paragraphs(model, wikitext / "wiki.test.tokens.xz")
-    shared = shared_sequences(model, everything, encoded)
+    if model.vocabulary.digest not in _SHARED:
+        with posvec.corpus.open_corpus(corpus, model.config.text) as opened:
+            encoded = encode(opened, model.vocabulary)
+        _SHARED[model.vocabulary.digest] = shared_sequences(model, everything, encoded)
+    shared = _SHARED[model.vocabulary.digest]
     lines = [line for line, fraction in zip(everything, shared, strict=True) if fraction <= 0.2]
     baseline = corpus if name == WITH_NGRAMS else None
     found = masked_words.evaluate(model, lines, WORDS, baseline)

@@ -63,7 +63,8 @@ def calibrate(model: Model, corpus: ChunkedCorpus) -> Calibration | None:
     if not fraction or not model.config.training.calibrate:
         return None
     words = min(MASKED_WORDS, max(_LEAST_OF_LARGE, _MAX_SCORES // len(model.vocabulary)))
-    tokens = mask_tokens(model, _held_out_lines(model, corpus, fraction), words, model.config.training.seed)
+    lines = _cut(model, _held_out_lines(model, corpus, fraction))
+    tokens = mask_tokens(model, lines, words, model.config.training.seed)
     if len(tokens) < LEAST_MASKED_WORDS:
         return None
     return fit(model, tokens)
@@ -106,7 +107,7 @@ def calibrate_on_text(model: Model, text: Source, words: int = MASKED_WORDS, see
         raise ModelError("a compressed model without output vectors predicts no words; use the one it was made from")
     with open_source(text, model.config) as opened:
         name, lines = opened.name, list(first_lines(opened))
-    tokens = mask_tokens(model, lines, max(words, LEAST_MASKED_WORDS), seed)
+    tokens = mask_tokens(model, _cut(model, lines), max(words, LEAST_MASKED_WORDS), seed)
     if len(tokens) < LEAST_MASKED_WORDS:
         raise CorpusError(
             f"{name} has {len(tokens):,} words that {model!r} can predict, but calibration needs {LEAST_MASKED_WORDS}; "
@@ -125,6 +126,13 @@ def first_lines(corpus: Corpus) -> Iterator[list[str]]:
             yield line
             if total >= _MAX_WORDS:
                 return
+
+
+def _cut(model: Model, lines: list[list[str]]) -> list[list[str]]:
+    """Cut every second line into pieces of c + 1 words, because people also ask about short sentences."""
+    length = model.config.model.window + 1
+    pieces = [line[begin : begin + length] for line in lines[::2] for begin in range(0, len(line), length)]
+    return [*lines[1::2], *pieces]
 
 
 def _held_out_lines(model: Model, corpus: ChunkedCorpus, fraction: float) -> list[list[str]]:
