@@ -235,6 +235,12 @@ class Candidate:
         P(w | C), among all words of the vocabulary.
     rank
         Its rank among all words of the vocabulary.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.masked import Candidate
+    >>> Candidate("their", fraction=0.9, probability=0.018, rank=7).word
+    'their'
     """
 
     word: str
@@ -286,9 +292,9 @@ def choose(model: Model, sentence: str | Sequence[str], candidates: Sequence[str
     --------
     >>> import posvec
     >>> from posvec.evaluation import masked
-    >>> found = masked.choose(posvec.load("model"), "the [MASK] sees the dog", ["cat", "near"])
-    >>> found.candidates[0].word
-    'cat'
+    >>> found = masked.choose(posvec.load("model"), "the [MASK] sees the dog", ["cat", "cow"])
+    >>> found.candidates[0].fraction >= found.candidates[1].fraction
+    True
     """
     candidates = list(dict.fromkeys(candidates))
     if not candidates:

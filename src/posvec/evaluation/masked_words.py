@@ -53,6 +53,14 @@ class Accuracy:
         The mean of 1 / rank.
     perplexity
         The exponential of the mean of -log P(w | C).
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked_words
+    >>> accuracy = masked_words.evaluate(posvec.load("model"), "corpus.txt", words=100).accuracies[0]
+    >>> accuracy.group, accuracy.predictor, accuracy.masked_words
+    ('all', 'model', 100)
     """
 
     group: str
@@ -77,6 +85,12 @@ class CalibrationBin:
         The mean probability of the most probable word.
     accuracy
         How often it is the masked word.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.masked_words import CalibrationBin
+    >>> CalibrationBin(120, confidence=0.25, accuracy=0.3).masked_words
+    120
     """
 
     masked_words: int

@@ -26,6 +26,12 @@ class MinimalPair:
         Each with one [MASK].
     words
         The word that fits each of the sentences.
+
+    Examples
+    --------
+    >>> pair = MinimalPair("english", "article", ("a [MASK] or an", "an [MASK] or a"), ("dog", "apple"))
+    >>> pair.words
+    ('dog', 'apple')
     """
 
     language: str
@@ -36,7 +42,14 @@ class MinimalPair:
 
 @dataclass(frozen=True)
 class Rule:
-    """A frame with two cues, and the words that go with each cue."""
+    """A frame with two cues, and the words that go with each cue.
+
+    Examples
+    --------
+    >>> rule = Rule("english", "article and noun", "{x} [MASK] or {y}", {"a": "dog", "an": "apple"})
+    >>> [pair.sentences for pair in rule.pairs()]
+    [('a [MASK] or an', 'an [MASK] or a')]
+    """
 
     language: str
     category: str

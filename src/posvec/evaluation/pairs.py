@@ -43,6 +43,12 @@ class PairAccuracy:
         The fraction that is right; 0.5 is chance.
     interaction
         The mean interaction.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.bootstrap import Estimate
+    >>> PairAccuracy("article and noun", 36, Estimate(0.9, 0.8, 1.0), interaction=2.5).pairs
+    36
     """
 
     category: str

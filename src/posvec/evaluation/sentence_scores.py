@@ -17,7 +17,13 @@ from posvec.query.masked_tokens import likelihoods, mask_tokens
 
 @dataclass(frozen=True)
 class WordScore:
-    """The log-probability of a word in its sentence, and its rank among all words; None if it is not predicted."""
+    """The log-probability of a word in its sentence, and its rank among all words; None if it is not predicted.
+
+    Examples
+    --------
+    >>> WordScore("cat", -1.5, 2).rank
+    2
+    """
 
     word: str
     log_probability: float | None
@@ -36,6 +42,12 @@ class SentenceScore:
         The sum of the log-probabilities of its words.
     words
         Its words. Words outside the vocabulary, and a word without another one near it, are not predicted.
+
+    Examples
+    --------
+    >>> found = SentenceScore("a cat", -3.0, (WordScore("a", -1.0, 1), WordScore("cat", -2.0, 5)))
+    >>> found.predicted, round(found.perplexity, 2)
+    (2, 4.48)
     """
 
     sentence: str
