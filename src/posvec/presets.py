@@ -27,7 +27,7 @@ _DEFAULT_MODEL = "constrained"
 # settings that follow the size of the corpus (posvec.automatic); those here suit 66M words.
 # paper: the text of the paper. as-run: the code of its authors. fasttext: fastText's defaults. small: for corpora under
 # 10M words, chosen by measurement (results/benchmarks/small.md).
-# masked: for the prediction of masked words (results/benchmarks/masked-words.md): all words are trained, and negatives
+# masked: for the prediction of masked words (benchmarks/JOURNAL.md): all words are trained, and negatives
 # are drawn by their frequency, so that scores are logarithms of probabilities relative to it.
 PRESETS: dict[str, dict[str, Any]] = {
     "posvec": {},
