@@ -14,7 +14,8 @@ WORDS = ["list", "function", "returns", "file", "integer", "error"]
 SENTENCES = [
     "return the number of [MASK] in the list",
     "raises [MASK] if the file does not exist",
-    "the default [MASK] is none",
+    "true if x is [MASK] than y",
+    "the first [MASK] is the name of the file",
 ]
 
 
@@ -22,7 +23,8 @@ def main() -> None:
     console = Console()
     console.rule("posvec: position-aware word embeddings of the Python documentation")
     with make_display(console) as display:
-        model = posvec.train("python-docs", time=30, display=display)
+        settings = {"dim": 100, "min_count": 3, "epochs": 10}
+        model = posvec.train("python-docs", "positional", preset="masked", display=display, **settings)
     show_report(console, model)
     show_neighbors(console, model)
     show_predictions(console, model)
@@ -55,8 +57,9 @@ def show_neighbors(console: Console, model: posvec.Model) -> None:
 def show_predictions(console: Console, model: posvec.Model) -> None:
     console.rule("Predictions of masked words")
     for sentence in SENTENCES:
-        words = ", ".join(each.word for each in model.predict_masked(sentence, topn=4))
-        console.print(f"  {sentence.replace('[MASK]', '____'):38} {words}", highlight=False)
+        predictions = model.predict_masked(sentence, topn=4)
+        words = ", ".join(f"{each.word} {each.probability:.0%}" for each in predictions)
+        console.print(f"  {sentence.replace('[MASK]', '____'):42} {words}", highlight=False)
 
 
 def show_positions(console: Console, model: posvec.Model) -> None:

@@ -33,7 +33,7 @@ def test_every_choice_is_allowed(words):
 
 def test_each_preset_has_a_model_unless_one_is_given():
     kinds = {preset: make_config(preset=preset).kind for preset in PRESETS}
-    chosen = {"posvec": "two-heads", "fasttext": "subword", "gensim": "general"}
+    chosen = {"posvec": "two-heads", "fasttext": "subword", "gensim": "general", "masked": "positional"}
     assert kinds == {**dict.fromkeys(PRESETS, "constrained"), **chosen}
     assert make_config("positional").kind == "positional"
 

@@ -87,8 +87,8 @@ def test_sentences_may_come_in_tokens(trained):
     assert np.array_equal(model.context_vector("Unlike dogs, cats [MASK]!"), model.context_vector(MEW))
 
 
-def test_predictions_are_ranked_by_score_and_carry_its_sigmoid(trained):
-    predictions = trained("constrained").predict_masked(MEW, topn=1000)
+def test_the_papers_predictions_are_ranked_by_score_and_carry_its_sigmoid(trained):
+    predictions = trained("constrained").predict_masked(MEW, topn=1000, ranking="paper")
     assert [p.rank for p in predictions] == list(range(1, 26))
     assert [p.score for p in predictions] == sorted((p.score for p in predictions), reverse=True)
     assert predictions[0].probability == pytest.approx(1 / (1 + np.exp(-predictions[0].score)))

@@ -156,6 +156,11 @@ class TrainingConfig:
     validation: float = setting(
         0.0, "fraction of lines held out of training to measure a validation loss after each epoch", 0, 0.5
     )
+    calibrate: bool = setting(
+        True,
+        "after training, fit the probabilities of masked words to held-out lines: up to 1,000 and 2 % of corpora of at "
+        "least 10,000 lines, or else those of validation, if any",
+    )
     patience: int = setting(0, "stop after this many epochs without a lower validation loss; 0: never", 0, 2**31 - 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints; 0: only on Ctrl-C", 0)
 

@@ -18,6 +18,7 @@ from posvec.errors import ModelError
 from posvec.heads import Head
 from posvec.initializers import initialize
 from posvec.query.masked import ContextWeighting, MaskedWordQueries, Prediction
+from posvec.storage.calibration import Calibration
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression
 from posvec.storage.records import TrainingReport, TrainingState
@@ -70,6 +71,8 @@ class Model(MaskedWordQueries):
     word_head
         The features of u that come from words' own rows alone, of shape (V, W); W = 0 in models with one head, see
         :mod:`posvec.heads`.
+    calibration : Calibration or None
+        How scores become probabilities of masked words, if that was fitted; see :mod:`posvec.storage.calibration`.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Model(MaskedWordQueries):
         origin: Folder | None = None,
         compression: Compression | None = None,
         word_head: VectorTable | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.config = config
         self.vocabulary = vocabulary
@@ -104,6 +108,7 @@ class Model(MaskedWordQueries):
         self.state = state
         self.origin = origin
         self.compression = compression
+        self.calibration = calibration
         self.word_head: VectorTable = padded_table(len(vocabulary), 0) if word_head is None else word_head
 
     @staticmethod

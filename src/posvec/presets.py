@@ -33,12 +33,14 @@ DEFAULT_PRESET = "posvec"
 """The preset whose settings follow the size of the corpus when a model is trained (posvec.automatic)."""
 
 # The model that is trained under each preset if none is given.
-_DEFAULT_MODELS = {DEFAULT_PRESET: "two-heads", "fasttext": "subword", "gensim": "general"}
+_DEFAULT_MODELS = {DEFAULT_PRESET: "two-heads", "fasttext": "subword", "gensim": "general", "masked": "positional"}
 _PAPER_MODEL = "constrained"
 
 # What each preset changes. posvec: the defaults; its numbers of epochs and the like suit 66M words, and training
 # replaces them by what suits the corpus. paper: the text of the paper. as-run: the code of its authors. fasttext,
 # gensim: the defaults of these programs. small: an earlier preset for corpora under 10M words.
+# masked: for the prediction of masked words (benchmarks/JOURNAL.md): all words are trained, and negatives are drawn by
+# their frequency, so that scores are logarithms of probabilities relative to it.
 PRESETS: dict[str, dict[str, Any]] = {
     DEFAULT_PRESET: {},
     "paper": {
@@ -76,6 +78,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "negative_reuse": 1,
         "precision": "float32",
     },
+    "masked": {
+        "subwords": False,
+        "sample": 0.0,
+        "window": 5,
+        "window_sampling": "fixed",
+        "negative_exponent": 1.0,
+        "epochs": 5,
+        "initial_lr": 0.05,
+        "final_lr_ratio": 0.0,
+    },
     "small": {
         "dim": 100,
         "sample": 1e-3,
@@ -104,9 +116,9 @@ def make_config(model: str | None = None, preset: str = DEFAULT_PRESET, **settin
     model
         ``two-heads``, or one of the paper's models: ``general``, ``subword``, ``positional`` or ``constrained``. By
         default that of the preset: ``two-heads`` under ``posvec``, ``subword`` under ``fasttext``, ``general`` under
-        ``gensim``, otherwise ``constrained``.
+        ``gensim``, ``positional`` under ``masked``, otherwise ``constrained``.
     preset
-        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext``, ``gensim`` or ``small``.
+        A set of defaults: ``posvec``, ``paper``, ``as-run``, ``fasttext``, ``gensim``, ``masked`` or ``small``.
     **settings
         Any settings of :mod:`posvec.config`.
 

@@ -39,7 +39,9 @@ def model(build_model, request):
 
 
 def change(model, sentences, masked_word, cluster):
-    one, other = (masked.explain(model, sentence, masked_word, cluster).probability for sentence in sentences)
+    one, other = (
+        masked.explain(model, sentence, masked_word, cluster, ranking="paper").probability for sentence in sentences
+    )
     return abs(one - other)
 
 
@@ -75,7 +77,9 @@ def test_probabilities_are_those_that_the_sentences_get(model):
                 example.sentences, example.probabilities, example.model_probabilities, strict=True
             ):
                 for probability, cluster in ((by_cluster, clusters[example.cluster]), (by_model, None)):
-                    found = masked.predict(model, sentence, 0, [example.masked_word], cluster).predictions[0][0]
+                    found = masked.predict(
+                        model, sentence, 0, [example.masked_word], cluster, ranking="paper"
+                    ).predictions[0][0]
                     assert probability == pytest.approx(found.probability, abs=1e-6)
 
 

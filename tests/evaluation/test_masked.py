@@ -10,6 +10,7 @@ from rich.console import Console
 from posvec import PosvecError
 from posvec.evaluation import masked
 from posvec.evaluation.clusters import FeatureCluster
+from posvec.storage.calibration import Calibration
 
 FIRST = FeatureCluster("antepositional", (0,), (1.0, 2.0, 3.0, 4.0), -1.0)
 
@@ -27,9 +28,9 @@ def sigmoid(score):
     return 1 / (1 + math.exp(-score))
 
 
-def test_predictions_come_with_rank_score_and_probability(model):
+def test_the_papers_predictions_come_with_rank_score_and_probability(model):
     # u_C = ([2, 0, 1] + [0, 30, 2]) / 2 = [1, 15, 1.5]
-    (predictions,) = masked.predict(model, "cats [MASK] dogs").predictions
+    (predictions,) = masked.predict(model, "cats [MASK] dogs", ranking="paper").predictions
     assert [(each.rank, each.word, each.score) for each in predictions] == [
         (1, "mew", 35.5),
         (2, "bark", 34.5),
@@ -52,22 +53,24 @@ def test_a_requested_word_is_not_repeated_if_it_is_among_the_best(model):
 
 
 def test_a_pad_holds_a_position_and_contributes_nothing(model):
-    near, far = masked.explain(model, "cats [MASK]", "bark"), masked.explain(model, "cats [PAD] [MASK]", "bark")
+    near, far = (
+        masked.explain(model, sentence, "bark", ranking="paper") for sentence in ("cats [MASK]", "cats [PAD] [MASK]")
+    )
     assert [(each.word, each.position, each.value) for each in near.contributions] == [("cats", -1, 7.0)]
     assert [(each.word, each.position, each.value) for each in far.contributions] == [("cats", -2, 4.0)]
 
 
 def test_features_of_a_cluster_alone_enter_the_score(model):
-    (predictions,) = masked.predict(model, "cats [MASK] dogs", cluster=FIRST).predictions
+    (predictions,) = masked.predict(model, "cats [MASK] dogs", cluster=FIRST, ranking="paper").predictions
     assert [(each.word, each.score) for each in predictions[:2]] == [("bark", 3.0), ("mew", 1.0)]
-    explanation = masked.explain(model, "cats [MASK] dogs", "bark", FIRST)
+    explanation = masked.explain(model, "cats [MASK] dogs", "bark", FIRST, ranking="paper")
     assert [each.value for each in explanation.contributions] == [3.0, 0.0]
     assert explanation.cluster == "antepositional"
 
 
 def test_contributions_are_those_of_the_formula_and_add_up_to_the_score(model):
     sentence = "dogs cats [MASK] dogs bark"
-    explanation = masked.explain(model, sentence, "mew")
+    explanation = masked.explain(model, sentence, "mew", ranking="paper")
     # (u * [d_p, 1]) . v / N with v = [1, 2, 3]
     assert [(each.word, each.position, each.value) for each in explanation.contributions] == [
         ("dogs", -2, (10 * 2 + 2 * 3) / 4),
@@ -76,7 +79,7 @@ def test_contributions_are_those_of_the_formula_and_add_up_to_the_score(model):
         ("bark", 2, (8 * 1) / 4),
     ]
     assert sum(each.value for each in explanation.contributions) == explanation.score
-    (prediction,) = masked.predict(model, sentence, topn=0, words=["mew"]).predictions[0]
+    (prediction,) = masked.predict(model, sentence, topn=0, words=["mew"], ranking="paper").predictions[0]
     assert explanation.score == pytest.approx(prediction.score, rel=1e-6)
     assert explanation.probability == pytest.approx(prediction.probability)
 
@@ -92,8 +95,77 @@ def test_sentences_stand_side_by_side_and_are_all_in_the_csv(model):
 
 
 def test_an_explanation_shows_the_score_below_the_contributions(model):
-    (table,) = masked.explain(model, "cats [MASK] dogs", "mew").tables()
+    (table,) = masked.explain(model, "cats [MASK] dogs", "mew", ranking="paper").tables()
     assert table.rows == [("cats", "-1", 2.5), ("dogs", "+1", 33.0), ("score", None, 35.5)]
+
+
+# ---- probabilities --------------------------------------------------------------------------------------------------
+
+
+def softmax(logits):
+    powers = [math.exp(each - max(logits)) for each in logits]
+    return [each / sum(powers) for each in powers]
+
+
+def log_odds(model):
+    """What theory adds to the scores: log(Pn(w) / keep(w))."""
+    keep = model.vocabulary.keep_probabilities()
+    return [math.log(n / k) for n, k in zip(model.vocabulary.negative_weights(), keep, strict=True)]
+
+
+def test_probabilities_are_the_softmax_of_scores_and_prior(model):
+    scores = [0.0, 0.0, 35.5, 34.5]
+    expected = softmax([score + odds for score, odds in zip(scores, log_odds(model), strict=True)])
+    (predictions,) = masked.predict(model, "cats [MASK] dogs").predictions
+    assert sum(each.probability for each in predictions) == pytest.approx(1)
+    assert [each.rank for each in predictions] == [1, 2, 3, 4]
+    found = {each.word: each.probability for each in predictions}
+    assert [found[word] for word in model.vocabulary.words] == pytest.approx(expected)
+
+
+def test_a_fitted_calibration_scales_scores_and_prior(model):
+    model.calibration = Calibration((0.1,), (0.05,), prior=2.0, noise=0.5, masked_words=1000)
+    factor = 0.1 + 0.05 * math.log(2 / 4)  # two context words of at most four
+    counts = model.vocabulary.counts / model.vocabulary.counts.sum()
+    priors = [2 * math.log(p) + 0.5 * (odds - math.log(p)) for p, odds in zip(counts, log_odds(model), strict=True)]
+    expected = softmax([factor * score + prior for score, prior in zip([0, 0, 35.5, 34.5], priors, strict=True)])
+    predictions = model.predict_masked("cats [MASK] dogs", words=model.vocabulary.words)
+    assert [each.probability for each in predictions] == pytest.approx(expected)
+
+
+def test_prior_and_contributions_add_up_to_the_log_probability(model):
+    sentence = "dogs cats [MASK] dogs bark"
+    for word in model.vocabulary.words:
+        explanation = masked.explain(model, sentence, word)
+        (prediction,) = model.predict_masked(sentence, words=[word])
+        assert math.exp(explanation.total) == pytest.approx(prediction.probability)
+        assert explanation.probability == pytest.approx(prediction.probability)
+        assert explanation.prior == pytest.approx(
+            log_odds(model)[model.vocabulary.index[word]] - math.log(sum(map(math.exp, log_odds(model))))
+        )
+
+
+def test_a_context_word_that_says_the_same_of_all_words_contributes_nothing(build_model):
+    inputs = {"cats": [1, 0], "dogs": [0, 1], "mew": [1, 1], "bark": [2, 1]}
+    outputs = [[1, 0], [1, 0], [1, 2], [1, -1]]  # the first feature does not tell words apart
+    model = build_model(inputs, outputs, [[1.0], [1.0]])
+    cats, dogs = masked.explain(model, "cats [MASK] dogs", "mew").contributions
+    assert cats.value == pytest.approx(0, abs=1e-6)
+    assert dogs.value > 0.5
+
+
+def test_an_explanation_shows_the_prior_above_and_the_log_probability_below(model):
+    explanation = masked.explain(model, "cats [MASK] dogs", "mew")
+    (table,) = explanation.tables()
+    assert table.rows[0] == ("prior", None, explanation.prior)
+    assert table.rows[-1] == ("log-probability", None, explanation.total)
+    assert len(table.rows) == 4
+
+
+def test_an_unknown_ranking_is_refused(model):
+    for call in (masked.predict, masked.explain):
+        with pytest.raises(PosvecError, match="ranking must be one of calibrated, paper, not 'best'"):
+            call(model, "cats [MASK]", *(["mew"] if call is masked.explain else []), ranking="best")
 
 
 @pytest.mark.parametrize(

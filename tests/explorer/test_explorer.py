@@ -7,6 +7,7 @@ import collections
 import contextlib
 import http.client
 import json
+import math
 import os
 import signal
 import socket
@@ -79,7 +80,8 @@ def test_predictions_and_explanations_equal_those_of_the_library(ask: Callable[.
     assert named == as_json(masked.predict(model, SENTENCE, 1, ["mew", "bark"]))
     why = ask("explanation", sentence=SENTENCE, word="mew")
     assert why == as_json(masked.explain(model, SENTENCE, "mew"))
-    assert sum(each["value"] for each in why["contributions"]) == pytest.approx(why["score"])
+    total = why["prior"] + sum(each["value"] for each in why["contributions"])
+    assert math.exp(total) == pytest.approx(why["probability"])
 
 
 def test_predictions_can_be_scored_by_one_cluster(ask: Callable[..., Any], model: Model) -> None:

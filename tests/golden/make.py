@@ -86,8 +86,8 @@ def answers(path: Path) -> dict[str, Any]:
         found["counts"] = loaded.vocabulary.counts.tolist()
         found["positional"] = loaded.positional_vectors.tolist()
         if loaded.has_outputs:
-            # Version 0.1.0 weighted context words equally.
-            masked = loaded.predict_masked(SENTENCE, topn=3, weighting="equal")
+            # Version 0.1.0 weighted context words equally, and ranked words by the score.
+            masked = loaded.predict_masked(SENTENCE, topn=3, weighting="equal", ranking="paper")
             found["masked"] = [[each.word, each.score] for each in masked]
         if loaded.state:
             found["state"] = [loaded.state.blocks_done, loaded.state.words]

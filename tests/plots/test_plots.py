@@ -13,9 +13,11 @@ import pytest
 
 from posvec import ConfigError, PosvecError, plots
 from posvec.config import Config
+from posvec.evaluation.bootstrap import Estimate
 from posvec.evaluation.clusters import find
 from posvec.evaluation.context_words import top
 from posvec.evaluation.masked import explain
+from posvec.evaluation.masked_words import CalibrationBin, MaskedWordAccuracy
 from posvec.evaluation.positions import importance
 from posvec.language_model import LanguageModelConfig, LanguageModelReport, PerplexityComparison
 from posvec.language_model.lookup import Coverage
@@ -71,6 +73,18 @@ def figures(model, training_report, language_models):
         "many clusters": plots.heat_map(find(model, 6)),
         "context_words": plots.context_words(top(model, clusters)),
         "contributions": plots.contributions(explain(model, sentence, "in")),
+        "contributions to a score": plots.contributions(explain(model, sentence, "in", ranking="paper")),
+        "calibration": plots.calibration(
+            MaskedWordAccuracy(
+                "text",
+                30,
+                (),
+                "english",
+                Estimate(0.02, 0.01, 0.03),
+                tuple(CalibrationBin(3, i / 10 + 0.05, i / 11 + 0.06) for i in range(10)),
+                2000.0,
+            )
+        ),
         "training": plots.training(training_report),
         "perplexities": plots.perplexities(language_models),
         "curves": plots.curves(
@@ -94,6 +108,8 @@ NAMES = (
     "many clusters",
     "context_words",
     "contributions",
+    "contributions to a score",
+    "calibration",
     "training",
     "perplexities",
     "curves",
@@ -171,8 +187,17 @@ def test_the_heat_map_orders_features_by_cluster(model, figures):
 
 def test_bars_are_the_contributions(model, figures):
     sentence = " ".join([*WORDS, "[MASK]", *WORDS])
-    expected = [each.value for each in explain(model, sentence, "in").contributions]
+    explanation = explain(model, sentence, "in")
+    expected = [explanation.prior, *(each.value for each in explanation.contributions)]
     assert [bar.get_width() for bar in figures["contributions"].axes[0].patches] == expected
+    paper = [each.value for each in explain(model, sentence, "in", ranking="paper").contributions]
+    assert [bar.get_width() for bar in figures["contributions to a score"].axes[0].patches] == paper
+
+
+def test_the_calibration_curve_has_a_point_for_each_bin(figures):
+    curve = figures["calibration"].axes[0].get_lines()[1]
+    assert curve.get_xdata()[0] == pytest.approx(0.05)
+    assert curve.get_ydata()[-1] == pytest.approx(9 / 11 + 0.06)
 
 
 def test_language_models_have_a_line_of_means_and_a_band_of_extremes(language_models, figures):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from posvec.cli.arguments import PATH, model_argument, spelling_option, weighted_vectors
+from posvec.cli.arguments import PATH, model_argument, plot_option, sources, spelling_option, weighted_vectors
 from posvec.cli.output import result_options, show_result
 from posvec.errors import ConfigError
 
@@ -35,7 +35,7 @@ def _oov(default: str | None) -> Callable[[Callable[..., Any]], Callable[..., An
 
 @click.group()
 def evaluate() -> None:
-    """Evaluate a model by analogies, similarity or text classification."""
+    """Evaluate a model by analogies, similarity, masked words or text classification."""
 
 
 @evaluate.command()
@@ -135,6 +135,64 @@ def classification(model: Path, as_json: bool, output: Path | None, overwrite: b
         from posvec.model import Model
 
         return classification.evaluate(Model.load(model), **settings)
+
+    show_result(measure, as_json, output, overwrite)
+
+
+@evaluate.command("masked")
+@model_argument
+@click.argument("text", nargs=-1, required=True)
+@click.option(
+    "--words", type=click.IntRange(min=0), default=10_000, show_default=True, help="masked words, at random; 0: all"
+)
+@click.option("--baseline", type=PATH, help="corpus of n-gram models to compare with, best that of the model")
+@click.option(
+    "--samples", type=click.IntRange(1, 10**6), default=200, show_default=True, help="bootstrap samples for intervals"
+)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="confidence of the intervals")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of words and intervals")
+@plot_option
+@result_options
+def masked_words(
+    model: Path,
+    text: tuple[str, ...],
+    baseline: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    output: Path | None,
+    overwrite: bool,
+    **settings: Any,
+) -> None:
+    """Evaluate MODEL by its predictions of masked words of TEXT, which it was not trained on."""
+    from posvec import plots
+
+    def measure() -> Any:
+        from posvec.evaluation import masked_words
+        from posvec.model import Model
+
+        compared = None if baseline is None else sources((str(baseline),))
+        return masked_words.evaluate(Model.load(model), sources(text), baseline=compared, **settings)
+
+    show_result(measure, as_json, output, overwrite, {plot: plots.calibration})
+
+
+@evaluate.command()
+@model_argument
+@click.option(
+    "--language",
+    type=click.Choice(["english", "czech", "german"]),
+    help="language of the pairs  [that of most words of the model]",
+)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="confidence of the intervals")
+@result_options
+def pairs(model: Path, as_json: bool, output: Path | None, overwrite: bool, **settings: Any) -> None:
+    """Evaluate MODEL by minimal pairs: sentences that differ in the order of their words, and a word that fits each."""
+
+    def measure() -> Any:
+        from posvec.evaluation import pairs
+        from posvec.model import Model
+
+        return pairs.evaluate(Model.load(model), **settings)
 
     show_result(measure, as_json, output, overwrite)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from posvec.cli.arguments import PATH, model_argument, named_models, plot_option, sources
 from posvec.cli.output import result_options, show_result
 from posvec.errors import ConfigError
+
+if TYPE_CHECKING:
+    from posvec.query.masked import Ranking
 
 
 def _parse_count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | Literal["auto"] | None:
@@ -35,8 +38,16 @@ count_option = click.option(
 @click.argument("sentences", nargs=-1, required=True)
 @click.option("-n", "--topn", type=click.IntRange(min=0), default=10, show_default=True, help="words per sentence")
 @click.option("--word", "words", multiple=True, help="also show the rank of this word; can be repeated")
+@click.option("--candidates", metavar="WORD,WORD...", help="instead, say which of these words fits best")
 @click.option("--cluster", help="use only the features of this cluster, for example antepositional")
-@click.option("--why", metavar="WORD", help="instead, show what each context word contributes to the score of WORD")
+@click.option("--why", metavar="WORD", help="instead, show what each context word adds to the probability of WORD")
+@click.option(
+    "--ranking",
+    type=click.Choice(["calibrated", "paper"]),
+    default="calibrated",
+    show_default=True,
+    help="rank by the probability of the word in its context, or by the paper's score, which prefers rare words",
+)
 @click.option(
     "--weighting",
     type=click.Choice(["trained", "equal"]),
@@ -51,8 +62,10 @@ def mask(
     sentences: tuple[str, ...],
     topn: int,
     words: tuple[str, ...],
+    candidates: str | None,
     cluster: str | None,
     why: str | None,
+    ranking: Ranking,
     weighting: Literal["trained", "equal"],
     plot: Path | None,
     output: Path | None,
@@ -61,7 +74,8 @@ def mask(
 ) -> None:
     """Predict the word for the [MASK] in each of SENTENCES.
 
-    With --why, explain the score of a word instead.
+    With --why, explain the probability of a word instead: its prior, by how frequent it is, and what each context word
+    adds.
 
     [PAD] stands for a position without a context word: "unlike dogs cats [MASK] [PAD] me".
     """
@@ -69,25 +83,51 @@ def mask(
     from posvec.evaluation import masked
     from posvec.model import Model
 
+    if candidates is not None:
+        _check_single(sentences, "--candidates")
+        if why is not None or cluster or words or ranking != "calibrated" or weighting != "trained":
+            raise ConfigError("--candidates ranks the words given by their probability; leave out the other options")
+        named = [word.strip() for word in candidates.split(",") if word.strip()]
+        show_result(lambda: masked.choose(Model.load(model), sentences[0], named), as_json, output, overwrite)
+        return
     if why is None:
         if plot:
-            raise ConfigError("--plot draws the contributions to a score; add --why WORD")
+            raise ConfigError("--plot draws the contributions to a probability; add --why WORD")
         show_result(
-            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster, weighting),
+            lambda: masked.predict(Model.load(model), sentences, topn, words, cluster, weighting, ranking),
             as_json,
             output,
             overwrite,
         )
         return
-    if len(sentences) > 1:
-        raise ConfigError(f"--why explains one sentence at a time, not {len(sentences)}; give one sentence")
+    _check_single(sentences, "--why")
     show_result(
-        lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting),
+        lambda: masked.explain(Model.load(model), sentences[0], why, cluster, weighting, ranking),
         as_json,
         output,
         overwrite,
         {plot: plots.contributions},
     )
+
+
+def _check_single(sentences: tuple[str, ...], option: str) -> None:
+    if len(sentences) > 1:
+        raise ConfigError(f"{option} takes one sentence at a time, not {len(sentences)}; give one sentence")
+
+
+@click.command()
+@model_argument
+@click.argument("sentences", nargs=-1, required=True)
+@result_options
+def score(model: Path, sentences: tuple[str, ...], output: Path | None, as_json: bool, overwrite: bool) -> None:
+    """Score each of SENTENCES by its pseudo-log-likelihood: how probable each of its words is between the others.
+
+    Of several ways to write the same, the best one has the highest score.
+    """
+    from posvec.evaluation import sentence_scores
+    from posvec.model import Model
+
+    show_result(lambda: sentence_scores.score(Model.load(model), sentences), as_json, output, overwrite)
 
 
 @click.command()
@@ -224,4 +264,4 @@ def examples(
     show_result(measure, as_json, output, overwrite)
 
 
-COMMANDS = (mask, positions, clusters, context_words, examples)
+COMMANDS = (mask, score, positions, clusters, context_words, examples)

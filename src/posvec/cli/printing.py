@@ -42,10 +42,22 @@ def print_report(console: Console, model: Model, output: Path) -> None:
         ("loss", f"{report.loss:.4f}"),
         *([] if report.validation_loss is None else [("validation loss", f"{report.validation_loss:.4f}")]),
         *([("stopped early", f"after {plural(len(report.epochs), 'epoch')}")] if report.stopped_early else []),
+        *([("calibration", format_calibration(model))] if model.calibration else []),
         ("saved in", str(output)),
     ]:  # fmt: skip
         table.add_row(name, value)
     console.print(table)
+
+
+def format_calibration(model: Model) -> str:
+    """Return how scores become probabilities, in one line."""
+    found = model.calibrated
+    factors = ", ".join(
+        f"{head.name} head × {factor:.2f}" if len(found.factors) > 1 else f"score × {factor:.2f}"
+        for head, factor in zip(model.config.heads, found.factors, strict=True)
+    )
+    source = f"fitted to {found.masked_words:,} masked words" if found.masked_words else "from theory"
+    return f"{factors}, prior × {found.prior:.2f}; {source}"
 
 
 def _shape(model: Model) -> str:

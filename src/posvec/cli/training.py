@@ -17,9 +17,10 @@ from posvec.cli.flags import (
     refuse_model_and_preset,
     settings,
 )
-from posvec.cli.printing import print_report
+from posvec.cli.printing import format_calibration, print_report
 from posvec.cli.progress import training_display
 from posvec.config import GROUPS, SETTINGS
+from posvec.system.console import make_console
 
 # The key that the config.json of an interrupted model has, and the command that resumes training.
 RESUMED = ("state", "posvec resume")
@@ -149,4 +150,30 @@ def resume(
         print_report(console, trained, model)
 
 
-COMMANDS = (train, resume)
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("text", nargs=-1, required=True)
+@click.option(
+    "--words", type=click.IntRange(min=200), default=2_000, show_default=True, help="words to mask, drawn at random"
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="seed of the draw")
+@quiet_option
+def calibrate(model: Path, text: tuple[str, ...], words: int, seed: int, quiet: bool) -> None:
+    """Fit the probabilities of masked words to TEXT, and save them with MODEL.
+
+    TEXT is text that MODEL was not trained on. Training does the same with lines that it holds out of large corpora;
+    this is for models of small corpora, of earlier versions, or for text of another kind.
+    """
+    from posvec.model import Model
+    from posvec.storage.locks import locked_folder
+    from posvec.training.calibration import calibrate_on_text
+
+    with locked_folder(model):
+        loaded = Model.load(model)
+        calibrate_on_text(loaded, sources(text), words, seed)
+        loaded.save(model, overwrite=True)
+    if not quiet:
+        make_console().print(f"calibration: {format_calibration(loaded)}", highlight=False)
+
+
+COMMANDS = (train, resume, calibrate)

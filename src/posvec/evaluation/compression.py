@@ -317,6 +317,7 @@ def compress(
         word_head=quantized(_word_head(model, vectors_only), ids)
         if model.config.model.word_dim
         else model.word_head[ids],
+        calibration=model.calibration,
     )
 
 

@@ -335,8 +335,8 @@ def _example(
     positions: tuple[int, int],
     sentences: tuple[Sequence[str], Sequence[str]],
 ) -> Example:
-    by_cluster = [explain(model, sentence, masked_word, cluster).probability for sentence in sentences]
-    by_model = [explain(model, sentence, masked_word).probability for sentence in sentences]
+    by_cluster = [explain(model, sentence, masked_word, cluster, ranking="paper").probability for sentence in sentences]
+    by_model = [explain(model, sentence, masked_word, ranking="paper").probability for sentence in sentences]
     return Example(
         cluster.name,
         context_word,

@@ -17,9 +17,12 @@ from posvec.errors import ConfigError
 from posvec.evaluation.clusters import FeatureCluster, find
 from posvec.evaluation.results import Result, Table, rich_table
 from posvec.model import Model
-from posvec.query.masked import ContextWeighting, Prediction, not_finite_score_error
+from posvec.query.masked import ContextWeighting, Prediction, Ranking, check_ranking, not_finite_score_error
+from posvec.query.masked_tokens import factors_of_heads, log_priors
 from posvec.query.parsing import parse_integer
-from posvec.system.arrays import sigmoid
+from posvec.system.arrays import DoubleArray, sigmoid
+
+_FADING_STEPS = 24  # of the Gauss-Legendre quadrature
 
 _COLUMNS = ("rank", "word", "score", "probability")
 
@@ -81,7 +84,7 @@ class MaskedWords(Result):
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one context word contributes to the score of a masked word.
+    """What one context word contributes to the log-probability or to the score of a masked word.
 
     Attributes
     ----------
@@ -90,7 +93,7 @@ class Contribution:
     position
         Its position relative to the masked word.
     value
-        Its contribution to the score.
+        Its contribution.
 
     Examples
     --------
@@ -106,22 +109,26 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """The score of a masked word as the sum of the contributions of its context words.
+    """The log-probability of a masked word as the sum of the prior and the contributions of its context words.
+
+    With the paper's ranking, it is the score that is explained, and there is no prior.
 
     Attributes
     ----------
     sentence
-        The sentence with its [MASK].
+        The sentence, with one [MASK].
     masked_word
-        The word whose score is explained.
+        The word whose probability is explained.
     contributions
-        The contributions of the context words, from left to right.
+        What each context word contributes, in the order of the sentence.
     score
-        The score of the masked word, the sum of the contributions.
+        s(w, C), with the paper's ranking the sum of the contributions.
     probability
-        sigma(score).
+        P(w | C), the exponential of the sum of the prior and the contributions, or sigma(score).
     cluster
         The cluster of positional features that the score is limited to; None if it uses all features.
+    prior
+        The logarithm of the probability of the word without context; None with the paper's ranking.
 
     Examples
     --------
@@ -138,13 +145,23 @@ class Explanation(Result):
     score: float
     probability: float
     cluster: str | None
+    prior: float | None = None
+
+    @property
+    def total(self) -> float:
+        """What is explained: the log-probability, or with the paper's ranking the score."""
+        return (self.prior or 0.0) + sum(each.value for each in self.contributions)
 
     def tables(self) -> list[Table]:
-        """Return one table with a row for each contribution, followed by the score."""
+        """Return one table with a row for each contribution, followed by their sum."""
         rows: list[Sequence[object]] = [(each.word, f"{each.position:+d}", each.value) for each in self.contributions]
-        rows.append(("score", None, self.score))
-        title = f"Score of {self.masked_word} in: {self.sentence} (probability {self.probability:.3f})"
-        return [Table(title, ("context word", "position", "contribution"), rows)]
+        if self.prior is None:
+            name, last = "Score", ("score", None, self.score)
+        else:
+            name, last = "Log-probability", ("log-probability", None, self.total)
+            rows.insert(0, ("prior", None, self.prior))
+        title = f"{name} of {self.masked_word} in: {self.sentence} (probability {self.probability:.3f})"
+        return [Table(title, ("context word", "position", "contribution"), [*rows, last])]
 
 
 def predict(
@@ -154,8 +171,9 @@ def predict(
     words: Sequence[str] = (),
     cluster: FeatureCluster | str | None = None,
     weighting: ContextWeighting = "trained",
+    ranking: Ranking = "calibrated",
 ) -> MaskedWords:
-    """Predict the masked words of sentences, with their ranks, scores s(w, C) and sigma(score).
+    """Predict the masked words of sentences, with their ranks, scores s(w, C) and probabilities.
 
     Parameters
     ----------
@@ -172,6 +190,8 @@ def predict(
     weighting
         How context words are weighted: ``trained`` as in the training of the model, ``equal`` as in the paper's table
         of masked words. See :mod:`posvec.query.masked`.
+    ranking
+        How words are ranked: ``calibrated`` by their probability in the context, ``paper`` by their score.
 
     Returns
     -------
@@ -191,7 +211,7 @@ def predict(
         raise ConfigError("there is nothing to predict; ask for at least one of the best words, or name words")
     chosen = _cluster(model, cluster)
     features = chosen.features if chosen else None
-    predict = partial(model.predict_masked, features=features, weighting=weighting)
+    predict = partial(model.predict_masked, features=features, weighting=weighting, ranking=ranking)
     predictions = []
     for sentence in sentences:
         found = {each.word: each for each in predict(sentence, topn)}
@@ -201,18 +221,117 @@ def predict(
     return MaskedWords(sentences, tuple(predictions), chosen.name if chosen else None)
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A word that may fill a gap.
+
+    Attributes
+    ----------
+    word
+        The word.
+    fraction
+        Its probability relative to those of all candidates, which add up to 1.
+    probability
+        P(w | C), among all words of the vocabulary.
+    rank
+        Its rank among all words of the vocabulary.
+
+    Examples
+    --------
+    >>> from posvec.evaluation.masked import Candidate
+    >>> Candidate("their", fraction=0.9, probability=0.018, rank=7).word
+    'their'
+    """
+
+    word: str
+    fraction: float
+    probability: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Candidates(Result):
+    """Words that may fill the gap of a sentence, the most probable one first.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> found = masked.choose(posvec.load("model"), "the cat [MASK] the dog", ["sees", "river"])
+    >>> round(sum(each.fraction for each in found.candidates), 6)
+    1.0
+    """
+
+    sentence: str
+    candidates: tuple[Candidate, ...]
+
+    def tables(self) -> list[Table]:
+        """Return one table with a row for each candidate."""
+        rows = [(each.word, each.fraction, each.probability, each.rank) for each in self.candidates]
+        return [Table(self.sentence, ("candidate", "among these", "probability", "rank"), rows)]
+
+
+def choose(model: Model, sentence: str | Sequence[str], candidates: Sequence[str]) -> Candidates:
+    """Rank words that may fill the gap of a sentence, for example the readings of a blurred or misspelt word.
+
+    Parameters
+    ----------
+    model
+        A model with output vectors.
+    sentence
+        A sentence with one [MASK].
+    candidates
+        Words of the model's vocabulary.
+
+    Returns
+    -------
+    Candidates
+        The words, the most probable one first.
+
+    Examples
+    --------
+    >>> import posvec
+    >>> from posvec.evaluation import masked
+    >>> found = masked.choose(posvec.load("model"), "the [MASK] sees the dog", ["cat", "cow"])
+    >>> found.candidates[0].fraction >= found.candidates[1].fraction
+    True
+    """
+    candidates = list(dict.fromkeys(candidates))
+    if not candidates:
+        raise ConfigError("there are no candidates; give at least one word")
+    found = sorted(model.predict_masked(sentence, words=candidates), key=lambda each: each.rank)
+    total = sum(each.probability for each in found) or 1.0
+    return Candidates(
+        sentence if isinstance(sentence, str) else " ".join(sentence),
+        tuple(Candidate(each.word, each.probability / total, each.probability, each.rank) for each in found),
+    )
+
+
 def explain(
     model: Model,
     sentence: str | Sequence[str],
     masked_word: str,
     cluster: FeatureCluster | str | None = None,
     weighting: ContextWeighting = "trained",
+    ranking: Ranking = "calibrated",
 ) -> Explanation:
-    """Compute what every context word contributes to the score of a masked word.
+    """Compute what every context word contributes to the log-probability, or to the score, of a masked word.
 
-    The score is linear in the context words. The context word m at position p contributes
-    (S_m * [d_p, 1, ..., 1]) . v / N, where v is the output vector of the masked word, and S_m and N are those of
-    :mod:`posvec.query.masked`.
+    The score is linear in the context words. The context word m at position p adds
+
+        c_m(w) = (S_m * [d_p, 1, ..., 1]) . v_w / N
+
+    to the score of w, where S_m and N are those of :mod:`posvec.query.masked`. The log-probability is
+
+        log P(w | C) = log P(w) + sum_m a c_m(w) - log sum_w' P(w') exp(sum_m a c_m(w'))
+
+    with the factor a and the prior P(w) of the calibration. Its last term, which all context words have in common, is
+    divided among them by letting the whole context fade in (the method of Aumann and Shapley): with P_t the
+    probabilities when a is t times as large,
+
+        contribution of m = integral over t from 0 to 1 of a c_m(w) - sum_w' P_t(w') a c_m(w')
+
+    A contribution is positive if the context word speaks for w more than for the words that compete with w.
 
     Parameters
     ----------
@@ -226,11 +345,13 @@ def explain(
         A cluster of positional features, or its name. The score then uses only the features of this cluster.
     weighting
         How context words are weighted, as in :func:`predict`.
+    ranking
+        ``calibrated`` explains the log-probability, ``paper`` the score.
 
     Returns
     -------
     Explanation
-        The contributions and the score.
+        The contributions and their sum.
 
     Examples
     --------
@@ -239,29 +360,55 @@ def explain(
     >>> explanation = masked.explain(posvec.load("model"), "the cat [MASK] the dog", "sees")
     >>> [(each.word, each.position) for each in explanation.contributions]
     [('the', -2), ('cat', -1), ('the', 1), ('dog', 2)]
-    >>> math.isclose(sum(each.value for each in explanation.contributions), explanation.score)
+    >>> math.isclose(math.exp(explanation.total), explanation.probability)
     True
     """
+    check_ranking(ranking)
     chosen = _cluster(model, cluster)
     context = model.context(sentence)
-    output = model.output_vectors[model.masked_id(masked_word)].astype(np.float64)
+    masked_id = model.masked_id(masked_word)
+    parts = model.contributions(context, weighting)
     if chosen:
-        output[np.setdiff1d(np.arange(len(output)), chosen.features)] = 0
-    values = (model.contributions(context, weighting) @ output).tolist()
-    contributions = tuple(
-        Contribution(word, position, value) for (word, position), value in zip(context, values, strict=True)
-    )
-    score = sum(values)
+        parts[:, np.setdiff1d(np.arange(parts.shape[1]), chosen.features)] = 0
+    values = parts @ model.output_vectors[masked_id].astype(np.float64)
+    score = float(values.sum())
     if not math.isfinite(score):
         raise not_finite_score_error(masked_word)
+    prior, probability = None, float(sigmoid(score))
+    if ranking == "calibrated":
+        prior, values = _shares_of_log_probability(model, parts, masked_id)
+        probability = math.exp(min(0.0, prior + float(values.sum())))
+    contributions = tuple(
+        Contribution(word, position, value) for (word, position), value in zip(context, values.tolist(), strict=True)
+    )
     return Explanation(
         sentence if isinstance(sentence, str) else " ".join(sentence),
         masked_word,
         contributions,
         score,
-        float(sigmoid(score)),
+        probability,
         chosen.name if chosen else None,
+        prior,
     )
+
+
+def _shares_of_log_probability(model: Model, parts: DoubleArray, masked_id: int) -> tuple[float, DoubleArray]:
+    """Return the logarithm of the prior of a word, and what each context word adds to it."""
+    factors = factors_of_heads(model.config, model.calibrated, np.array([len(parts)]))[0]
+    scores = (parts * model.of_features(factors)) @ model.output_vectors[:].T.astype(np.float64)
+    if not np.isfinite(scores).all():
+        raise not_finite_score_error(model.vocabulary.words[int(np.isfinite(scores).all(0).argmin())])
+    priors, total = log_priors(model.vocabulary, model.calibrated), scores.sum(0)
+    values = scores[:, masked_id].copy()
+    for t, weight in zip(*np.polynomial.legendre.leggauss(_FADING_STEPS), strict=True):
+        logits = priors + (t + 1) / 2 * total
+        probabilities = np.exp(logits - np.logaddexp.reduce(logits))
+        values -= weight / 2 * (scores @ probabilities)
+    logits = priors + total
+    log_probability = float(logits[masked_id] - np.logaddexp.reduce(logits))
+    prior = float(priors[masked_id])
+    values += (log_probability - prior - values.sum()) / len(values)  # the error of the quadrature, about 1e-6
+    return prior, values
 
 
 def _row(prediction: Prediction) -> tuple[object, ...]:

@@ -94,7 +94,7 @@ def masked_words(
 def explanation(
     loaded: SelectedModel, sentence: Sentence, word: Word, cluster: ClusterName = None
 ) -> Explanation | UnknownWord:
-    """Compute what each context word, at its position, contributes to the score of a masked word."""
+    """Compute the prior of a masked word, and what each context word, at its position, adds to its log-probability."""
     return masked.explain(loaded.model, sentence, word, loaded.clusters[cluster] if cluster else None)
 
 

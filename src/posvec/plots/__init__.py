@@ -1,5 +1,6 @@
 """Figures: each function takes a result and returns a matplotlib ``Figure``; :func:`save` writes PNG, SVG or PDF."""
 
+from posvec.plots.calibration import calibration
 from posvec.plots.epochs import perplexities, training
 from posvec.plots.positional import clusters, context_words, contributions, heat_map, position_curves, positions
 from posvec.plots.searches import effect, front, history, setting_importance, study
@@ -8,6 +9,7 @@ from posvec.plots.style import FORMATS, check_format, inline_svg, save
 
 __all__ = [
     "FORMATS",
+    "calibration",
     "check_format",
     "clusters",
     "context_words",

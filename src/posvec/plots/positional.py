@@ -173,7 +173,7 @@ def context_words(result: ContextWords) -> Figure:
 
 @styled
 def contributions(result: Explanation) -> Figure:
-    """Plot what each context word contributes to the score of the masked word.
+    """Plot the prior of the masked word and what each context word adds to its log-probability, or to its score.
 
     Parameters
     ----------
@@ -187,18 +187,21 @@ def contributions(result: Explanation) -> Figure:
     >>> from posvec.evaluation.masked import explain
     >>> figure = plots.contributions(explain(posvec.load("model"), "the cat [MASK] the dog", "sees"))
     """
-    parts = result.contributions
-    figure, axes = new_axes(0.75 + 0.16 * len(parts))
-    values = [each.value for each in parts]
-    axes.barh(range(len(parts)), values, 0.7, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in values])
+    names = [f"{label_text(each.word)} ({_signed(each.position)})" for each in result.contributions]
+    values = [each.value for each in result.contributions]
+    if result.prior is not None:
+        names, values = ["prior", *names], [result.prior, *values]
+    figure, axes = new_axes(0.75 + 0.16 * len(values))
+    axes.barh(range(len(values)), values, 0.7, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in values])
     axes.axvline(0, color=INK, linewidth=0.6)
-    axes.set_yticks(range(len(parts)), [f"{label_text(each.word)} ({_signed(each.position)})" for each in parts])
-    axes.set_ylim(len(parts) - 0.4, -0.6)
+    axes.set_yticks(range(len(values)), names)
+    axes.set_ylim(len(values) - 0.4, -0.6)
     axes.tick_params("y", length=0)
-    score = f"{result.score:.2f}".replace("-", "−")
+    name, explained = ("score", "score") if result.prior is None else ("log P", "log-probability")
+    total = f"{result.total:.2f}".replace("-", "−")
     word = label_text(result.masked_word)
-    axes.set_title(f"{word}: score {score}, probability {result.probability:.3f}", loc="left")
-    axes.set_xlabel("contribution to the score")
+    axes.set_title(f"{word}: {name} {total}, probability {result.probability:.3f}", loc="left")
+    axes.set_xlabel(f"contribution to the {explained}")
     return figure
 
 

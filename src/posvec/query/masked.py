@@ -15,6 +15,13 @@ The weighting of the context words decides what stands for S_m and N:
              the number of context words as N, so that all context words count equally.
 
 For models without n-grams, where R_m = 1, all of these are the same.
+
+The ranking of words decides what becomes of the scores:
+
+``calibrated``  P(w | C), the softmax of the calibrated scores and the prior (:mod:`posvec.storage.calibration`). The
+                probabilities of all words add up to 1.
+``paper``       the paper's: words are ranked by s(w, C) itself, which prefers rare words, and their probability is
+                sigma(s), that of being no negative example.
 """
 
 from __future__ import annotations
@@ -30,9 +37,11 @@ from posvec.errors import ConfigError, PosvecError, UnknownWordError
 from posvec.query.contexts import MASK, PAD_WORD, context_of_mask, mask_word, split_sentence
 from posvec.query.exact import ranks, top_indices
 from posvec.query.lookup import not_finite_error
+from posvec.query.masked_tokens import factors_of_heads, log_priors
 from posvec.query.parsing import parse_integer
 from posvec.query.positions import PositionQueries
 from posvec.query.subword_lookup import SubwordLookup
+from posvec.storage.calibration import Calibration
 from posvec.storage.tables import VectorTable
 from posvec.system.arrays import DoubleArray, FloatArray, IndexArray, sigmoid
 from posvec.system.mapping import check_mapped
@@ -40,6 +49,8 @@ from posvec.vocabulary import Vocabulary
 
 ContextWeighting = Literal["trained", "equal"]
 WEIGHTINGS = ("trained", "equal")
+Ranking = Literal["calibrated", "paper"]
+RANKINGS = ("calibrated", "paper")
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class Prediction:
     score
         s(w, C) = u_C . v_w
     probability
-        sigma(score)
+        P(w | C), or sigma(score) with the ranking of the paper.
     """
 
     word: str
@@ -79,6 +90,7 @@ class MaskedWordQueries(PositionQueries, ABC):
 
     vocabulary: Vocabulary
     output_vectors: VectorTable
+    calibration: Calibration | None
 
     @property
     @abstractmethod
@@ -146,8 +158,11 @@ class MaskedWordQueries(PositionQueries, ABC):
 
         Divisors of 0, of a head in which there are no rows to be divided, become 1.
         """
-        divisors = np.where(divisors == 0, 1.0, divisors)
-        return np.repeat(divisors, [head.dim for head in self.config.heads], axis=-1)
+        return self.of_features(np.where(divisors == 0, 1.0, divisors))
+
+    def of_features(self, values: DoubleArray) -> DoubleArray:
+        """Return for each feature the value of its head, (..., D), from those of the heads, (..., heads)."""
+        return np.repeat(values, [head.dim for head in self.config.heads], axis=-1)
 
     def contributions(self, context: Sequence[tuple[str, int]], weighting: ContextWeighting = "trained") -> DoubleArray:
         """Return the contribution of each context word to the context vector u_C, which is their sum.
@@ -212,11 +227,13 @@ class MaskedWordQueries(PositionQueries, ABC):
         >>> posvec.load("model").context_vector("the cat [MASK] the dog").shape
         (16,)
         """
+        return self._context_vector(self.context(sentence, position), weighting)
+
+    def _context_vector(self, context: Sequence[tuple[str, int]], weighting: ContextWeighting) -> FloatArray:
         # Summed in an order that does not depend on positions, so that a model without positional features gives
         # permuted sentences exactly the same vector.
-        context = sorted(self.context(sentence, position))
         with np.errstate(over="ignore"):
-            vector: FloatArray = self.contributions(context, weighting).sum(0).astype(np.float32)
+            vector: FloatArray = self.contributions(sorted(context), weighting).sum(0).astype(np.float32)
         if not np.isfinite(vector).all():
             raise PosvecError("the context vector is too large for float32; train the model again at a lower rate")
         return vector
@@ -228,6 +245,11 @@ class MaskedWordQueries(PositionQueries, ABC):
 
     # ---- predictions --------------------------------------------------------------------------------------------
 
+    @property
+    def calibrated(self) -> Calibration:
+        """How scores become probabilities: the calibration that was fitted, or else that of theory."""
+        return self.calibration or Calibration.of_theory(len(self.config.heads))
+
     def predict_masked(
         self,
         sentence: str | Sequence[str],
@@ -235,8 +257,9 @@ class MaskedWordQueries(PositionQueries, ABC):
         words: Sequence[str] = (),
         features: Sequence[int] | None = None,
         weighting: ContextWeighting = "trained",
+        ranking: Ranking = "calibrated",
     ) -> list[Prediction]:
-        """Predict the masked word of a sentence by s(w, C) = u_C . v_w.
+        """Predict the masked word of a sentence.
 
         Parameters
         ----------
@@ -250,11 +273,14 @@ class MaskedWordQueries(PositionQueries, ABC):
             Use only these features in the score.
         weighting
             How context words are weighted, see :meth:`context_vector`.
+        ranking
+            ``calibrated`` ranks words by their probability P(w | C); ``paper`` by their score s(w, C) = u_C . v_w, see
+            :mod:`posvec.query.masked`.
 
         Returns
         -------
         list of Prediction
-            The best words, or the given ones, with their ranks and scores.
+            The best words, or the given ones, with their ranks, scores and probabilities.
 
         Examples
         --------
@@ -265,7 +291,9 @@ class MaskedWordQueries(PositionQueries, ABC):
         topn = parse_integer("topn", topn)
         if isinstance(words, str):
             raise PosvecError(f"words is a list of words to predict; put {words!r} in a list")
-        context_vector = self.context_vector(sentence, weighting=weighting)
+        check_ranking(ranking)
+        context = self.context(sentence)
+        context_vector = self._context_vector(context, weighting)
         if features is not None:
             dim = len(context_vector)
             used = [parse_integer("a feature", feature, 0) for feature in features]
@@ -273,16 +301,28 @@ class MaskedWordQueries(PositionQueries, ABC):
                 raise ConfigError(f"a feature is {max(used)}, but must be less than {dim}, the number of features")
             context_vector[np.setdiff1d(np.arange(dim), used)] = 0
         scores = self._scores(context_vector)
+        logits = scores if ranking == "paper" else self._logits(context_vector, scores, len(context))
         if words:
             chosen = np.array([self.masked_id(word) for word in words])
-            rank = ranks(scores, chosen)
+            rank = ranks(logits, chosen)
         else:
-            chosen = top_indices(scores, topn)
+            chosen = top_indices(logits, topn)
             rank = np.arange(1, len(chosen) + 1)
-        return [
-            Prediction(self.vocabulary.words[i], place, score, float(sigmoid(score)))
-            for i, place, score in zip(chosen.tolist(), rank.tolist(), scores[chosen].tolist(), strict=True)
-        ]
+        best = logits[chosen]
+        probabilities = sigmoid(best) if ranking == "paper" else np.exp(best - np.logaddexp.reduce(logits))
+        values = zip(*(each.tolist() for each in (chosen, rank, scores[chosen], probabilities)), strict=True)
+        return [Prediction(self.vocabulary.words[i], *others) for i, *others in values]
+
+    def _logits(self, context_vector: FloatArray, scores: DoubleArray, length: int) -> DoubleArray:
+        """The calibrated scores of all words, with the prior, in a context of so many words."""
+        calibration = self.calibrated
+        factors = factors_of_heads(self.config, calibration, np.array([length]))[0]
+        logits: DoubleArray = log_priors(self.vocabulary, calibration)
+        if len(factors) == 1:
+            logits += factors[0] * scores
+        else:
+            logits += self._scores((context_vector * self.of_features(factors)).astype(np.float32))
+        return logits
 
     def masked_id(self, word: str) -> int:
         """Return the row of a word in the output vectors; only words of the vocabulary have one."""
@@ -306,6 +346,12 @@ def check_weighting(weighting: str) -> None:
     """Raise ConfigError unless this is a weighting of context words."""
     if weighting not in WEIGHTINGS:
         raise ConfigError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
+
+
+def check_ranking(ranking: str) -> None:
+    """Raise ConfigError unless this is a ranking of words."""
+    if ranking not in RANKINGS:
+        raise ConfigError(f"ranking must be one of {', '.join(RANKINGS)}, not {ranking!r}")
 
 
 def not_finite_score_error(word: str) -> PosvecError:

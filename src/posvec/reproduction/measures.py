@@ -88,8 +88,10 @@ def masked_words(workspace: Workspace, recipe: Recipe, seed: int) -> dict[str, A
     """Predict the most probable words for each [MASK], and the ranks of the words of the paper or of the user."""
     model = workspace.model(recipe, seed)
     words = [word for word in workspace.inputs.words or MASKED_WORDS if word in model.vocabulary]
-    # The paper's table weights context words equally, whatever the weighting in training.
-    found = masked.predict(model, workspace.inputs.sentences, _WORDS_LISTED, words, weighting="equal")
+    # The paper's table weights context words equally, whatever the weighting in training, and ranks by
+    # the score.
+    sentences = workspace.inputs.sentences
+    found = masked.predict(model, sentences, _WORDS_LISTED, words, weighting="equal", ranking="paper")
     return {
         sentence: {each.word: {"rank": each.rank, "probability": each.probability} for each in predictions}
         for sentence, predictions in zip(found.sentences, found.predictions, strict=True)

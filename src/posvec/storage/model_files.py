@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from posvec.config import Config
 from posvec.errors import ModelError
+from posvec.storage.calibration import Calibration
 from posvec.storage.folders import Folder, load_folder, save_folder
 from posvec.storage.quantization import Compression, load_table, table_tensors
 from posvec.storage.records import TrainingReport, TrainingState
@@ -44,6 +45,7 @@ class StoredModel:
     origin: Folder
     compression: Compression | None
     word_head: VectorTable
+    calibration: Calibration | None
 
 
 def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -87,6 +89,7 @@ def save_model(model: Model, path: str | os.PathLike[str], overwrite: bool = Fal
         "report": model.report.to_dict() if model.report else None,
         "state": model.state.to_dict() if model.state else None,
         "compression": dataclasses.asdict(model.compression) if model.compression else None,
+        "calibration": model.calibration.to_dict() if model.calibration else None,
     }
     files = {"vocabulary.txt": model.vocabulary.dump, "model.safetensors": write_tensors}
     save_folder(path, config, files, overwrite, format_version=_format_version(model))
@@ -127,7 +130,7 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
                 f"{Path(path)} is not a complete model: config.json lists no {name} and describes a {kind}; "
                 f"check the path, or restore it"
             )
-    config, report, state, compression = _read_config(folder, Path(path) / "config.json")
+    config, report, state, compression, calibration = _read_config(folder, Path(path) / "config.json")
     vocabulary = Vocabulary.load(folder.files["vocabulary.txt"])
     vocabulary.config = config.vocabulary
     tensors, _ = read_tensors(folder.files["model.safetensors"])
@@ -154,6 +157,7 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
             load_table(tensors, "word_head", codes, (words,), shape.word_dim)
             if shape.word_dim
             else np.empty((words, 0), np.float32),
+            calibration,
         )
     except ModelError as error:
         raise ModelError(
@@ -161,13 +165,13 @@ def read_model(path: str | os.PathLike[str], verify: bool = False) -> StoredMode
         ) from error
 
 
-# Models of posvec 0.1.0 do not store this setting; with it they are trained further with the same numbers as before.
-_IMPLIED_SETTINGS = {"precision": "float32"}
+# Models of posvec 0.1.0 do not store these; with them they are trained further with the same numbers as before.
+_IMPLIED_SETTINGS = {"precision": "float32", "calibrate": False}
 
 
 def _read_config(
     folder: Folder, manifest: Path
-) -> tuple[Config, TrainingReport | None, TrainingState | None, Compression | None]:
+) -> tuple[Config, TrainingReport | None, TrainingState | None, Compression | None, Calibration | None]:
     """Read the settings and records in config.json."""
     try:
         settings = folder.config["settings"]
@@ -175,7 +179,10 @@ def _read_config(
         report = _optional(folder.config["report"], lambda values: TrainingReport.from_dict(values, config))
         state = _optional(folder.config["state"], TrainingState.from_dict)
         compressed = folder.config.get("compression")  # optional in models of format 1
-        return config, report, state, Compression(**compressed) if compressed else None
+        calibration = _optional(
+            folder.config.get("calibration"), lambda values: Calibration.from_dict(values, len(config.heads))
+        )
+        return config, report, state, Compression(**compressed) if compressed else None, calibration
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{manifest} is damaged ({error}); restore it from a copy") from error
 

@@ -8,6 +8,7 @@ from posvec import _kernel
 from posvec.config import Config
 from posvec.model import Model
 from posvec.system.cpu import cpu_level
+from posvec.training.calibration import held_out_fraction
 from posvec.training.chunks import ChunkedCorpus
 from posvec.training.executor import ChunkResult
 from posvec.training.schedule import chunk_index, chunk_seed, epochs_before, learning_rate
@@ -19,6 +20,7 @@ class ChunkTrainer:
 
     def __init__(self, model: Model, corpus: ChunkedCorpus, threads: int = 1) -> None:
         self._model, self.corpus, self._threads = model, corpus, threads
+        self._held_out_fraction = held_out_fraction(model.config, corpus)
         self.workspaces: queue.SimpleQueue[_kernel.Workspace] = queue.SimpleQueue()
         """Workspaces that no thread uses; they are kept because allocating new memory takes time."""
         self._create_trainer()
@@ -58,7 +60,7 @@ class ChunkTrainer:
                 chunk.end,
                 0.0 if held_out else learning_rate(config, fraction),
                 chunk_seed(config.training.seed, -1 - number if held_out else number),
-                config.training.validation,
+                self._held_out_fraction,
                 held_out,
                 chunk.first_line,
             )

@@ -21,6 +21,7 @@ from posvec.model import Model
 from posvec.storage.records import EpochReport, TrainingProgress, TrainingReport, TrainingState
 from posvec.system.signals import Interruption, deferred_signals
 from posvec.training.budget import TimeBudget
+from posvec.training.calibration import held_out_fraction
 from posvec.training.callbacks import Callback, CallbackList, StopTraining
 from posvec.training.chunks import ChunkedCorpus, content_digest
 from posvec.training.divergence import check_loss
@@ -361,7 +362,7 @@ class _TrainingRun:
 
     @property
     def _words_per_epoch(self) -> int:
-        return round(self.corpus.tokens * (1 - self.config.training.validation))
+        return round(self.corpus.tokens * (1 - held_out_fraction(self.config, self.corpus)))
 
     @property
     def _epochs_done(self) -> float:

@@ -29,6 +29,7 @@ from posvec.system.remote import is_remote
 from posvec.system.signals import deferred_signals
 from posvec.training.backend import Backend, LocalBackend
 from posvec.training.budget import TimeBudget
+from posvec.training.calibration import calibrate
 from posvec.training.callbacks import Callback
 from posvec.training.checkpoints import check_state, sources_of
 from posvec.training.chunks import ChunkedCorpus
@@ -360,6 +361,7 @@ def train_prepared(
         with interruption.protected():
             check_parameters(model)
             model.report = dataclasses.replace(report, before=before)
+            model.calibration = calibrate(model, encoded)
             model.state = None
             if output is not None:
                 model.save(output, overwrite=saved_here)

@@ -7,8 +7,8 @@ const text = (x, y, content, attributes = {}) => svg("text", { x, y, ...attribut
 const canvas = (width, height, label, ...children) =>
   svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
 
-/** Bars to both sides of zero, one per item {name, position, value}, with the sum below them. */
-export function divergingBars(items, sum, label, width) {
+/** Bars to both sides of zero, one per item {name, position, value}, with their sum and its name below them. */
+export function divergingBars(items, sum, sumName, label, width) {
   const row = 28, right = 62, positionWidth = 40;
   const names = Math.min(width * 0.32, Math.max(50, ...items.map((item) => textWidth(item.name))));
   const left = names + positionWidth;
@@ -23,14 +23,14 @@ export function divergingBars(items, sum, label, width) {
       text(left - 12, y + 19, position, { class: "tick end" }),
       svg("rect", { x: from, y: y + 6, width: Math.max(1, Math.abs(x(value) - x(0))), height: row - 12, rx: 2,
         class: value < 0 ? "s1" : "s0" }),
-      text(width, y + 19, number(value), { class: "value end" })), () => `${name} at ${position}\n${number(value)}`);
+      text(width, y + 19, number(value), { class: "value end" })), () => `${position ? `${name} at ${position}` : name}\n${number(value)}`);
   });
   const bottom = items.length * row;
   return canvas(width, bottom + 30, label,
     svg("line", { x1: x(0), x2: x(0), y1: 0, y2: bottom, class: "axis" }),
     ...bars,
     svg("line", { x1: 0, x2: width, y1: bottom + 2, y2: bottom + 2, class: "axis" }),
-    text(names, bottom + 21, "score", { class: "label end" }),
+    text(names, bottom + 21, truncated(sumName, names), { class: "label end" }),
     text(width, bottom + 21, number(sum), { class: "value end strong" }));
 }
 

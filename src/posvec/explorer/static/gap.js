@@ -10,7 +10,8 @@ import { MASK, PAD, parse, sentenceEditor } from "./sentence.js";
 export const title = "Fill the gap";
 export const lead = "Predictions of a masked word, and what each context word contributes to them.";
 
-const EXAMPLES = ["unlike dogs cats [MASK]", "unlike cats dogs [MASK]", "fruit flies like [MASK]"];
+const EXAMPLES = ["unlike dogs cats [MASK]", "unlike cats dogs [MASK]", "fruit flies like [MASK]",
+  "albert [MASK] and isaac newton", "isaac [MASK] and albert einstein", "eat [MASK] and drink water"];
 
 export function show(main, models, parameters, setParameters) {
   let words = parse(parameters.get("sentence") ?? EXAMPLES[0]);
@@ -81,24 +82,28 @@ export function show(main, models, parameters, setParameters) {
     const list = wordBars(best.map(({ word, rank, score, probability }) => ({
       control: h("button", { type: "button", "aria-pressed": word === explained.word, onclick: () => select(word) },
         h("span", { class: "rank" }, rank), h("span", { class: "word" }, word), rankChange(previous, word, rank)),
-      value: score,
-      digits: 2,
-      columns: [formatProbability(probability)],
+      value: probability,
+      digits: 3,
+      columns: [number(score)],
     })), `Predictions of ${model.name}`);
-    const rows = explanation.contributions.map((each) => [each.word, each.position, each.value]);
-    const items = explanation.contributions.map((each) => ({ name: each.word, position: signed(each.position), value: each.value }));
-    const label = `Contributions of context words to ${explained.word}: ` +
+    const parts = explanation.contributions;
+    const logProbability = parts.reduce((sum, each) => sum + each.value, explanation.prior);
+    const rows = [["prior", "", explanation.prior], ...parts.map((each) => [each.word, each.position, each.value])];
+    const items = [{ name: "prior", position: "", value: explanation.prior },
+      ...parts.map((each) => ({ name: each.word, position: signed(each.position), value: each.value }))];
+    const label = `Contributions to the log-probability of ${explained.word}: ` +
       items.map((each) => `${each.name} ${each.position} ${number(each.value)}`).join(", ");
     return {
       used: explanation.contributions.map((each) => each.word),
       nodes: [pair(
-        [titled("Predictions", model.name, "score and probability", [["rank", "word", "score", "probability"],
+        [titled("Predictions", model.name, "probability and score", [["rank", "word", "score", "probability"],
           ...best.map((each) => [each.rank, each.word, each.score, each.probability])]),
         selected && explained.word !== selected ? h("p", { class: "hint" }, `This model does not know ${selected}.`) : "",
         list],
-        figure(`Why ${explained.word}?`, (width) => divergingBars(items, explanation.score, label, width),
-          [["context word", "position", "contribution"], ...rows, ["score", "", explanation.score]],
-          { note: "what each context word, at its position, contributes to the score", of: model.name }))],
+        figure(`Why ${explained.word}?`, (width) => divergingBars(items, logProbability, "log-prob.", label, width),
+          [["context word", "position", "contribution"], ...rows, ["log-probability", "", logProbability]],
+          { note: "how frequent the word is (prior), and what each context word adds to its log-probability",
+            of: model.name }))],
     };
   }
 
@@ -112,9 +117,6 @@ export function show(main, models, parameters, setParameters) {
     });
   }
 }
-
-/** A probability with three decimals; those of good predictions are all close to 1. */
-const formatProbability = (probability) => (probability > 0.9995 ? ">0.999" : number(probability));
 
 /** The change of a word's rank since the last change of the sentence. */
 function rankChange(previous, word, rank) {
