@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +77,10 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     record = model.state or model.report
     automatic = record.before.automatic if record else ()
     for name, value in setting_values(model.config).items():
-        origin = " (follows the corpus)" if name in automatic else ""
-        table.add_row(name, Text(f"{value}{origin}", "" if value == defaults[name] else "bold"))
+        if name == "last_epoch" and value == defaults[name]:  # the last epoch is whole, as it nearly always is
+            continue
+        shown = f"{value:.3g}" if name == "last_epoch" else f"{value}"
+        table.add_row(name, Text(f"{shown}{_origin(name, automatic)}", "" if value == defaults[name] else "bold"))
     console.print(table)
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")
@@ -88,6 +90,14 @@ def print_info(console: Console, model: Model, path: Path) -> None:
         console.print(f"Training was interrupted; continue with: posvec resume {path}")
     elif model.report:
         print_report(console, model, path)
+
+
+def _origin(name: str, automatic: Collection[str]) -> str:
+    """Return what a setting was chosen by, if it was not given; ``automatic`` are the settings that were chosen."""
+    if name not in automatic:
+        return ""
+    is_timed = "last_epoch" in automatic and name in ("epochs", "last_epoch")
+    return " (fits the time)" if is_timed else " (follows the corpus)"
 
 
 def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:
