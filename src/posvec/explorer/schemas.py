@@ -62,7 +62,7 @@ class ModelSummary:
         >>> from posvec.explorer.loaded_models import LoadedModel
         >>> from posvec.explorer.schemas import ModelSummary
         >>> ModelSummary.of(LoadedModel("animals", posvec.load("model"))).kind
-        'constrained'
+        'two-heads'
         """
         config = loaded.model.config
         return ModelSummary(

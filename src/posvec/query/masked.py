@@ -126,7 +126,7 @@ class MaskedWordQueries(PositionQueries, ABC):
         >>> import posvec
         >>> terms, sizes = posvec.load("model").context_terms(["cat", "the"])
         >>> terms.shape, sizes.tolist()
-        ((2, 16), [[7.0], [7.0]])
+        ((2, 32), [[1.0, 7.0], [1.0, 7.0]])
         """
         words = list(words)
         sizes = self.context_sizes(words, weighting)
@@ -210,7 +210,7 @@ class MaskedWordQueries(PositionQueries, ABC):
         --------
         >>> import posvec
         >>> posvec.load("model").context_vector("the cat [MASK] the dog").shape
-        (16,)
+        (32,)
         """
         # Summed in an order that does not depend on positions, so that a model without positional features gives
         # permuted sentences exactly the same vector.

@@ -113,9 +113,9 @@ def train(
     Examples
     --------
     >>> import posvec
-    >>> model = posvec.train("corpus.txt", "constrained", preset="small", dim=8, epochs=1, threads=1)
+    >>> model = posvec.train("corpus.txt", dim=32, epochs=1, threads=1)
     >>> model.config.kind, model.config.model.dim
-    ('constrained', 8)
+    ('two-heads', 32)
     """
     started = monotonic()
     seconds = None if time is None else _checked_time(time, settings)
