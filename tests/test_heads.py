@@ -335,6 +335,10 @@ def test_commands_take_the_weight_of_spelling(model, tmp_path, posvec_command):
     assert "W = 16" in posvec_command("info", path).out or "W=16" in posvec_command("info", path).out
 
 
+def test_the_help_names_the_default_weight_of_spelling(posvec_command):
+    assert f"[default: {DEFAULT_SPELLING:g}]" in " ".join(posvec_command("neighbors", "--help").out.split())
+
+
 def test_the_weight_of_spelling_needs_two_heads(lines, small, tmp_path, posvec_command):
     posvec.train(iter(lines[:50]), "subword", **small, output=tmp_path / "model")
     refused = posvec_command("neighbors", tmp_path / "model", "karan", "--spelling", "2")
