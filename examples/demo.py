@@ -10,6 +10,7 @@ from rich.table import Table
 import posvec
 from posvec.training.display import make_display
 
+SECONDS = 30
 WORDS = ["list", "function", "returns", "file", "integer", "error"]
 SENTENCES = [
     "return the number of [MASK] in the list",
@@ -21,8 +22,9 @@ SENTENCES = [
 def main() -> None:
     console = Console()
     console.rule("posvec: position-aware word embeddings of the Python documentation")
+    console.print(f"Reading the documentation and training take at most {SECONDS} seconds together.", highlight=False)
     with make_display(console) as display:
-        model = posvec.train("python-docs", time=30, display=display)
+        model = posvec.train("python-docs", time=SECONDS, display=display)
     show_report(console, model)
     show_neighbors(console, model)
     show_predictions(console, model)

@@ -130,7 +130,7 @@ def test_training_ends_with_its_time_whatever_part_of_the_lines_is_held_out(
     model = posvec.train(long_corpus, **SETTINGS, seed=seed, validation=0.3, time=1000.0, callbacks=[tick])
     assert model.config.training.total_epochs > 13
     validated = 0.3 * 192  # chunks, for which time is left after the last epoch
-    assert tick.chunks == pytest.approx(0.99 * 4000 - validated, abs=20)
+    assert tick.chunks == pytest.approx(0.99 * 4000 - validated, abs=60)
 
 
 def test_small_corpora_do_not_use_all_of_a_long_time(lines: list[str], caplog: pytest.LogCaptureFixture) -> None:
