@@ -189,8 +189,8 @@ def report(runs: list[Run], arguments: argparse.Namespace) -> str:
     )
     return f"""# Training on a Ray cluster
 
-All workers on one machine with 2 cores, one thread each, one epoch of the {arguments.model} model with its default
-settings.
+All workers on one machine with 2 cores, one thread each, one epoch of the {arguments.model} model with the settings
+of benchmarks/one_epoch.py.
 
 ## Speed
 

@@ -1,4 +1,4 @@
-"""Settings for small corpora: trains the constrained model with several and writes a table of accuracies.
+"""Settings of the constrained model for small corpora: trains it with several and writes a table of accuracies.
 
     python benchmarks/small.py TEXT DATA [-o results/benchmarks/small.md]
 
@@ -41,7 +41,9 @@ def main() -> None:
         if not rows:
             rows.append(["settings", "seconds", *scores, "mean"])
             rows.append(["---"] * len(rows[0]))
-        named = ", ".join(f"{name} {value:g}" for name, value in settings.items()) or "the defaults"
+        named = (
+            ", ".join(f"{name} {value:g}" for name, value in settings.items()) or "one epoch, sample 1e-5, min_count 5"
+        )
         values = [
             f"{value:.1f}" for value in (model.report.seconds, *scores.values(), statistics.mean(scores.values()))
         ]

@@ -35,6 +35,7 @@ from reporting import made_by, table, write
 
 RESULTS = Path(__file__).parents[1] / "results" / "reliability"
 COMMON: dict[str, Any] = {"dim": 8, "min_count": 1, "sample": 0.0, "threads": 1}
+HEADS: dict[str, Any] = {"dim": 24}  # of the model with two heads: W = 16, the smallest word head
 
 
 class Case(NamedTuple):
@@ -73,6 +74,7 @@ def main() -> None:
 def run_case(name: str, kind: str, folder: Path) -> list[Outcome]:
     """Run all steps of a case. An exception that is not a PosvecError ends the program."""
     case, outcomes = CASES[name], list[Outcome]()
+    settings = {**COMMON, **(HEADS if kind == "two-heads" else {}), **case.settings}
     os.environ["POSVEC_CACHE"] = str(folder / "cache")
     text = folder / "text.txt"
     with text.open("w") as file:
@@ -88,7 +90,7 @@ def run_case(name: str, kind: str, folder: Path) -> list[Outcome]:
         outcomes.append(Outcome(name, kind, which, refusal, time.monotonic() - begin))
 
     with step("train and save"):
-        posvec.train(text, kind, output=folder / "model", **{**COMMON, **case.settings})
+        posvec.train(text, kind, output=folder / "model", **settings)
     if outcomes[-1].refusal:
         return outcomes
     with step("load"):

@@ -125,7 +125,7 @@ def train_at(point: Point, corpus: Path, epochs: int) -> Outcome:
     except TrainingError as error:
         return Outcome(point, 0.0, 0.0, epochs, str(error))
     assert model.report is not None
-    for each in (model.input_vectors, model.output_vectors, model.positional_vectors):
+    for each in (model.input_vectors, model.output_vectors, model.positional_vectors, model.word_head):
         assert np.isfinite(each).all()
     return Outcome(point, model.report.epochs[0].loss, model.report.epochs[-1].loss, epochs, "")
 

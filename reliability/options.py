@@ -75,6 +75,7 @@ SECONDS = 60
 SMALL = "--dim 4 --epochs 1 --min-count 1 --threads 1 --sample 0 -q"
 COMMANDS = {
     "analogy": "model cat dog cow",
+    "calibrate": "model corpus.txt -q",
     "cache clear": "",
     "cache list": "",
     "clusters": "model",
@@ -87,6 +88,8 @@ COMMANDS = {
     "data path": "nodata --offline",
     "evaluate analogy": "model questions.txt",
     "evaluate classification": "model --train labels.tsv",
+    "evaluate masked": "model corpus.txt --words 20 --samples 10",
+    "evaluate pairs": "model --language english",
     "evaluate similarity": "model pairs.txt",
     "examples": "model",
     "export": "model --to hub -o out",
@@ -102,6 +105,7 @@ COMMANDS = {
     "positions": "model",
     "report": "model -o out.html",
     "resume": "model -q",
+    "score": "model cat^dog^cow",
     "search": f"corpus.txt -o out --trials 1 --objective seconds --space window=1..2 {SMALL}",
     "sentence-vectors": "model corpus.txt",
     "similarity": "model cat dog",

@@ -85,6 +85,39 @@ def test_training_shows_what_was_chosen_before_it_begins(lines, small):
     )
 
 
+def test_info_says_what_followed_the_corpus_and_what_the_time(lines, tmp_path, posvec_command):
+    settings = {"dim": 32, "buckets": 1000, "threads": 1}
+    posvec.train(iter(lines[:40]), **settings, epochs=2, output=tmp_path / "whole")
+    shown = _settings_shown(posvec_command("info", tmp_path / "whole").out)
+    assert shown["epochs"] == "2"
+    assert shown["sample"] == "0.0001 (follows the corpus)"
+    assert "last_epoch" not in shown
+    model = posvec.train(iter(lines[:40]), **settings, time=60, output=tmp_path / "timed")
+    model.config = model.config.replace(epochs=3, last_epoch=0.4285714285714286)
+    model.save(tmp_path / "timed", overwrite=True)
+    shown = _settings_shown(posvec_command("info", tmp_path / "timed").out)
+    assert shown["epochs"] == "3 (fits the time)"
+    assert shown["last_epoch"] == "0.429 (fits the time)"
+    assert shown["sample"] == "0.0001 (follows the corpus)"
+
+
+def _settings_shown(out: str) -> dict[str, str]:
+    return {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if len(line.split()) > 1}
+
+
+def test_a_vocabulary_of_the_command_is_that_of_the_model(lines, tmp_path, posvec_command):
+    text = tmp_path / "corpus.txt"
+    text.write_text("\n".join([*lines[:40], "thrice thrice thrice twice twice"]) + "\n")
+    assert posvec_command("vocab", text, "-o", tmp_path / "vocabulary").code == 0
+    vocabulary = posvec.Vocabulary.load(tmp_path / "vocabulary")
+    model = posvec.train(text, dim=32, buckets=1000, threads=1, epochs=1)
+    assert vocabulary.words == model.vocabulary.words
+    assert vocabulary.config == model.vocabulary.config
+    assert (vocabulary.config.min_count, vocabulary.config.sample) == (3, 0.0001)
+    assert posvec_command("vocab", text, "-o", tmp_path / "other", "--min-count", 5).code == 0
+    assert posvec.Vocabulary.load(tmp_path / "other").config.min_count == 5
+
+
 def test_the_command_prints_the_same_line(lines, tmp_path, posvec_command):
     (tmp_path / "corpus.txt").write_text("\n".join(lines[:40]) + "\n")
     flags = ["--dim", 40, "--epochs", 2, "--min-count", 1, "--threads", 1, "--buckets", 1000]

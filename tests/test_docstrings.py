@@ -51,7 +51,7 @@ def folder_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "corpus.txt").write_text("\n".join(lines) + "\n")
     (folder / "pairs.tsv").write_text("cat\tdog\t9.0\ncat\triver\t1.5\nhouse\tfield\t5.0\nhorse\tcow\t8.5\n")
     (folder / "questions.txt").write_text(": animals\ncat dog horse cow\ndog cat cow horse\n")
-    settings = {"preset": "small", "dim": 16, "epochs": 2, "min_count": 1, "threads": 1}
+    settings = {"dim": 32, "epochs": 2, "min_count": 1, "threads": 1}
     posvec.train(folder / "corpus.txt", output=folder / "model", **settings)
     return folder
 

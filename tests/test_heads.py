@@ -278,6 +278,17 @@ def test_fasttext_reads_the_same_vectors(model, tmp_path):
     table = np.array([theirs.get_word_vector(word) for word in model.vocabulary.words])
     np.testing.assert_allclose(table, model.vectors.table, atol=1e-5)
     np.testing.assert_allclose(unit(theirs.get_word_vector(UNSEEN)), unit(model.vectors[UNSEEN]), atol=1e-5)
+    for word in (UNSEEN, "karanlo", "nebismimol"):  # the same direction; fastText does not scale them to one length
+        np.testing.assert_allclose(unit(theirs.get_word_vector(word)), unit(model.vectors[word]), atol=1e-5)
+        assert not np.isclose(
+            np.linalg.norm(theirs.get_word_vector(word)), np.linalg.norm(model.vectors[word]), rtol=0.01
+        )
+    with (tmp_path / "model.bin").open("rb") as file:
+        words, size = model.vocabulary.words, file.seek(0, 2)
+    # Settings, dictionary, and both tables, which have all features and a row for every bucket.
+    header = 8 + 12 * 4 + 8 + 3 * 4 + 2 * 8 + sum(len(word.encode()) + 10 for word in words)
+    rows = 2 * len(words) + model.config.subwords.buckets
+    assert size == header + 2 * 17 + rows * model.config.model.dim * 4
     back = formats.load_model_or_vectors(tmp_path / "model.bin")
     np.testing.assert_allclose(back.vectors.table, model.vectors.table, atol=1e-5)
     formats.write_vectors(tmp_path / "vectors.bin", model.vectors.with_spelling(0), "fasttext-bin")
@@ -290,6 +301,21 @@ def test_gensim_gets_the_same_vectors(model):
     theirs = model.vectors.to_gensim()
     np.testing.assert_allclose(theirs["karan"], model.vectors["karan"], atol=1e-6)
     np.testing.assert_allclose(unit(theirs[UNSEEN]), unit(model.vectors[UNSEEN]), atol=1e-5)
+
+
+def test_spacy_and_sentence_transformers_get_the_same_vectors(model, tmp_path):
+    pytest.importorskip("spacy")
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers.models import StaticEmbedding
+
+    from posvec.interop.sentence_transformers import save_static_embedding
+    from posvec.interop.spacy import to_spacy
+
+    pipeline = to_spacy(model.vectors, "xx")
+    np.testing.assert_array_equal(pipeline.vocab["karan"].vector, model.vectors["karan"])
+    save_static_embedding(model.vectors, tmp_path / "embedding", "word")
+    static = StaticEmbedding.from_model2vec(str(tmp_path / "embedding"))
+    np.testing.assert_array_equal(static.embedding.weight.detach().numpy()[:-1], model.vectors.table)
 
 
 def test_word2vec_files_have_the_same_vectors(model, tmp_path):
@@ -333,6 +359,10 @@ def test_commands_take_the_weight_of_spelling(model, tmp_path, posvec_command):
     shown = posvec_command("vector", path, "karan", "--spelling", "3")
     np.testing.assert_allclose([float(number) for number in shown.out.split()[1:]], weighted["karan"], rtol=1e-4)
     assert "W = 16" in posvec_command("info", path).out or "W=16" in posvec_command("info", path).out
+
+
+def test_the_help_names_the_default_weight_of_spelling(posvec_command):
+    assert f"[default: {DEFAULT_SPELLING:g}]" in " ".join(posvec_command("neighbors", "--help").out.split())
 
 
 def test_the_weight_of_spelling_needs_two_heads(lines, small, tmp_path, posvec_command):

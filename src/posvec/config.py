@@ -252,6 +252,11 @@ class Config:
             return "subword" if self.subwords.subwords else "general"
         return "positional" if self.model.positional_dim == self.model.dim else "constrained"
 
+    @property
+    def kind_in_text(self) -> str:
+        """The kind as a part of sentences: ``model with two heads``, or for example ``subword model``."""
+        return "model with two heads" if self.model.word_dim else f"{self.kind} model"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -302,6 +307,17 @@ def find_setting(name: str) -> Setting:
             f"there is no setting {name!r}{nearest(name, SETTINGS)}; posvec train --help lists all of them"
         )
     return SETTINGS[name]
+
+
+def format_setting(name: str, value: Any) -> str:
+    """Return a value for people to read: ``last_epoch`` with three digits, as --time sets it, all others as they are.
+
+    Examples
+    --------
+    >>> format_setting("last_epoch", 3 / 7), format_setting("sample", 1e-5)
+    ('0.429', '1e-05')
+    """
+    return f"{value:.3g}" if name == "last_epoch" else f"{value}"
 
 
 def setting_values(config: Config) -> dict[str, Any]:

@@ -93,10 +93,10 @@ class TrainingError(PosvecError, ArithmeticError):
     --------
     >>> import posvec
     >>> try:
-    ...     posvec.train("corpus.txt", preset="small", dim=8, initial_lr=1e20, threads=1)
+    ...     posvec.train("corpus.txt", dim=32, initial_lr=1e20, threads=1)
     ... except posvec.TrainingError as error:
     ...     print(error)
-    the parameters overflowed in epoch 1 after 0 words, and training stopped: lower initial_lr ...
+    the loss grew to ... in epoch 1 after 1,000 words, and training stopped: lower initial_lr ...
     """
 
     model: Model | None = None

@@ -41,10 +41,11 @@ class ModelTables(NamedTuple):
 
 
 class Model(MaskedWordQueries):
-    """A general, subword, positional or constrained positional model.
+    """A model with two heads, or one of the paper's: general, subword, positional or constrained positional.
 
-    Train a model with :func:`posvec.train`, open a saved one with :func:`posvec.load`. The four kinds differ in two
-    settings only: whether words have n-grams, and D', the number of positional features.
+    Train a model with :func:`posvec.train`, open a saved one with :func:`posvec.load`. The kinds differ in three
+    settings only: whether words have n-grams; D', the number of positional features; and W, the number of features that
+    belong to the word head.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Model(MaskedWordQueries):
     >>> import posvec
     >>> model = posvec.load("model")
     >>> model.vectors["cat"].shape
-    (16,)
+    (32,)
     >>> [each.rank for each in model.predict_masked("the [MASK] sees the dog", topn=2)]
     [1, 2]
     """
@@ -272,7 +273,7 @@ class Model(MaskedWordQueries):
         --------
         >>> import posvec
         >>> posvec.load("model").sentence_vectors(["the cat sees the dog", "the river"]).shape
-        (2, 16)
+        (2, 32)
         """
         from posvec.query.sentences import sentence_vectors
 
@@ -350,7 +351,7 @@ class Model(MaskedWordQueries):
         --------
         >>> import posvec
         >>> posvec.Model.from_pretrained("model").config.kind
-        'constrained'
+        'two-heads'
         >>> model = posvec.Model.from_pretrained("me/animals", revision="v1")  # doctest: +SKIP
         """
         from posvec.storage.hub import fetch_pretrained

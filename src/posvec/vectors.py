@@ -44,7 +44,7 @@ class WordVectors(SubwordLookup, NeighborQueries, ComparisonQueries):
     >>> import posvec
     >>> vectors = posvec.load("model").vectors
     >>> vectors["cat"].shape
-    (16,)
+    (32,)
     >>> "cats" in vectors, vectors.oov("cats")
     (False, True)
     """

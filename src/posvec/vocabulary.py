@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec import _kernel
+from posvec.automatic import LEAST_MIN_COUNT
 from posvec.config import Config, VocabularyConfig
 from posvec.corpus.cache import cache_folder, digest_of, new_entry, publish, read_entry
 from posvec.corpus.counting import count_words, no_words_error
@@ -85,22 +86,19 @@ class Vocabulary:
         (['the', 'near'], 16000)
         """
         config = config or VocabularyConfig()
-        key = digest_of(
-            _VERSION,
-            corpus.digest,
-            tokenizer_version(corpus.tokenizer),
-            corpus.errors,
-            config.min_count,
-            config.max_words,
-        )
-        path = (cache or cache_folder()) / "vocabularies" / key
-        with suppress(ModelError):
-            if read_entry(path) is not None:
-                vocabulary = Vocabulary.load(path / "vocabulary.txt")
-                vocabulary.config = config
+        text = (_VERSION, corpus.digest, tokenizer_version(corpus.tokenizer), corpus.errors)
+
+        def path_of(min_count: int) -> Path:
+            return (cache or cache_folder()) / "vocabularies" / digest_of(*text, min_count, config.max_words)
+
+        path = path_of(config.min_count)
+        # If min_count follows the corpus, the words are counted with the smallest one before it is chosen.
+        for each in dict.fromkeys([path, path_of(min(config.min_count, LEAST_MIN_COUNT))]):
+            cached = _cached(each)
+            if cached is not None and cached.counts[0] >= config.min_count:
                 if progress:
                     progress(1.0)
-                return vocabulary
+                return cached.limited(config)
         vocabulary = Vocabulary(*count_words(corpus, config, threads, progress), config)
         corpus.check_unchanged()
         # A cache that cannot be written is not an error here: counting again is cheap.
@@ -318,6 +316,14 @@ class Vocabulary:
         if len(set(words)) != len(words) or not (counts > 0).all() or (counts[1:] > counts[:-1]).any():
             raise ModelError(f"{path} is damaged: words are repeated or not ordered by count; make it again")
         return Vocabulary(words, counts, total, config)
+
+
+def _cached(path: Path) -> Vocabulary | None:
+    """Return the vocabulary in an entry of the cache, or None if the entry is missing or damaged."""
+    with suppress(ModelError):
+        if read_entry(path) is not None:
+            return Vocabulary.load(path / "vocabulary.txt")
+    return None
 
 
 def _from_counts(counts: dict[str, int], total_words: int, config: VocabularyConfig) -> Vocabulary:

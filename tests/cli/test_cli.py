@@ -456,7 +456,8 @@ def test_info_shows_settings_and_report(posvec_command, saved):
     assert re.search(r"^ +positional_dim +4 *$", ended.out, re.MULTILINE)
     assert re.search(r"^ +loss +\d\.\d+ *$", ended.out, re.MULTILINE)
     for name in SETTINGS:
-        assert re.search(rf"^ +{name} +\S", ended.out, re.MULTILINE), name
+        if name != "last_epoch":  # which is shown if the last epoch was cut short
+            assert re.search(rf"^ +{name} +\S", ended.out, re.MULTILINE), name
 
 
 def test_info_gives_json(posvec_command, saved):

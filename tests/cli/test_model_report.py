@@ -76,7 +76,7 @@ def test_a_report_has_all_sections_and_loads_nothing_from_the_network(trained, c
 def test_the_report_of_a_model_without_positional_vectors(trained):
     parsed = PageParser(page := render_model_report(trained("subword", epochs=1)))
     assert parsed.headings == ["Settings", "Training", "Positions"]
-    assert "A subword model has no positional vectors" in page
+    assert "This subword model has no positional vectors" in page
     assert "<svg" not in page  # one epoch makes no curve
 
 
@@ -96,3 +96,12 @@ def test_a_report_names_the_settings_that_differ_from_the_defaults_of_the_kind(k
     assert f"The table shows the settings that differ from the defaults of a {kind} model." in settings_section()
     assert re.findall(r"<tr><td>(\w+)", settings_section()) == ["min_count"]
     assert re.findall(r"<tr><td>(\w+)", settings_section(window=3)) == ["min_count", "window"]
+
+
+def test_a_report_names_what_followed_the_corpus_and_the_part_of_the_last_epoch(corpus):
+    model = posvec.train(corpus, dim=32, buckets=1000, threads=1, sample=0.01, epochs=2, last_epoch=3 / 7)
+    page = " ".join(re.sub(r"<[^>]*>", " ", render_model_report(model)).split())
+    assert "the settings that differ from the defaults of a model with two heads." in page
+    assert "min_count 3 (follows the corpus)" in page
+    assert "last_epoch 0.429 " in page
+    assert "1.43 epochs over" in page

@@ -2,8 +2,9 @@
 
     python tests/golden/make.py
 
-They are written to tests/golden/VERSION, with the results of queries on each of them in expected.json.
-tests/storage/test_golden.py opens the files of every version. Files of a released version are never written again.
+They are written to tests/golden/VERSION, and those of models with two heads to tests/golden/VERSION-heads, with the
+results of queries on each of them in expected.json. tests/storage/test_golden.py opens the files of every version. A
+folder that exists is left as it is: files of a released version are never written again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import posvec
 from posvec.evaluation.compression import compress_model
@@ -28,23 +29,49 @@ SETTINGS: dict[str, Any] = {
 KNOWN, UNKNOWN, SENTENCE = "karan", "karandun", "karan [MASK] lotek"
 CHECKPOINT = "checkpoint"
 KINDS = ("general", "subword", "positional", "constrained")
+HEADS = "two-heads"
+
+
+class Golden(NamedTuple):
+    """The files of one folder."""
+
+    kinds: tuple[str, ...]
+    compressed: str
+    """The kind that is compressed, and that is saved as a checkpoint."""
+    converted: str
+    """The kind that is written in the formats of other programs."""
+    settings: dict[str, Any]
+
+
+FOLDERS = {
+    "": Golden(KINDS, "constrained", "subword", SETTINGS),
+    "-heads": Golden((HEADS,), HEADS, HEADS, {**SETTINGS, "dim": 20}),  # W = 16
+}
+"""What is written, by the end of the folder's name."""
 
 
 def main() -> None:
-    folder = HERE / posvec.__version__
-    if folder.exists():
-        sys.exit(f"{folder} exists; if {posvec.__version__} has not been released, remove it first")
+    missing = {HERE / f"{posvec.__version__}{end}": golden for end, golden in FOLDERS.items()}
+    missing = {folder: golden for folder, golden in missing.items() if not folder.exists()}
+    if not missing:
+        sys.exit(f"all files of {posvec.__version__} exist; if it has not been released, remove them first")
+    for folder, golden in missing.items():
+        write_folder(folder, golden)
+
+
+def write_folder(folder: Path, golden: Golden) -> None:
     folder.mkdir()
-    for kind in KINDS:
-        posvec.train(sentences(), kind, **SETTINGS, output=folder / kind)
+    for kind in golden.kinds:
+        posvec.train(sentences(), kind, **golden.settings, output=folder / kind)
+    whole, converted = folder / golden.compressed, folder / golden.converted
     for method in (*QUANTIZATIONS, "prune"):
-        compress_model(folder / "constrained", folder / method, method, **({"buckets": 5} if method == "prune" else {}))
-    compress_model(folder / "subword", folder / "vectors-only", "int8", vectors_only=True)
-    model = posvec.load(folder / "subword")
+        compress_model(whole, folder / method, method, **({"buckets": 5} if method == "prune" else {}))
+    compress_model(converted, folder / "vectors-only", "int8", vectors_only=True)
+    model = posvec.load(converted)
     for name, format in FORMATS.items():
         if name != "posvec":
             write_vectors(folder / f"{name}{format.extension}", model, name)
-    make_checkpoint(folder / CHECKPOINT)
+    make_checkpoint(folder / CHECKPOINT, golden)
     expected = {path.name: answers(path) for path in sorted(folder.iterdir())}
     (folder / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
 
@@ -56,7 +83,7 @@ def sentences() -> list[list[str]]:
     return [[words[int(draw.random() * 6)] for _ in range(8)] for _ in range(100)]
 
 
-def make_checkpoint(path: Path) -> None:
+def make_checkpoint(path: Path, golden: Golden) -> None:
     class Interrupter:
         def on_chunk(self, progress: object) -> None: ...
 
@@ -64,7 +91,7 @@ def make_checkpoint(path: Path) -> None:
             signal.raise_signal(signal.SIGINT)
 
     try:
-        posvec.train(sentences(), "constrained", **SETTINGS, output=path, callbacks=[Interrupter()])
+        posvec.train(sentences(), golden.compressed, **golden.settings, output=path, callbacks=[Interrupter()])
     except KeyboardInterrupt:
         return
     raise SystemExit("training was not interrupted")
@@ -73,7 +100,8 @@ def make_checkpoint(path: Path) -> None:
 def answers(path: Path) -> dict[str, Any]:
     """The results of queries on a file or folder."""
     loaded = load_model_or_vectors(path)
-    vectors = loaded.vectors if isinstance(loaded, posvec.Model) else loaded
+    # Not weighted: the weights of the heads are constants of queries, which may change, and not part of the file.
+    vectors = (loaded.vectors if isinstance(loaded, posvec.Model) else loaded).unweighted
     found: dict[str, Any] = {
         "words": list(vectors.index_to_key),
         "known": vectors[KNOWN].tolist(),

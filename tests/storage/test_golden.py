@@ -55,18 +55,21 @@ def test_files_of_earlier_versions_give_the_same_results(make: ModuleType, versi
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda path: path.name)
 def test_a_checkpoint_of_an_earlier_version_is_resumed(make: ModuleType, version: Path, tmp_path: Path) -> None:
+    golden = make.FOLDERS["-heads" if version.name.endswith("-heads") else ""]
     shutil.copytree(version / make.CHECKPOINT, tmp_path / "model")
     resumed = posvec.resume(tmp_path / "model", make.sentences())
     assert resumed.state is None
     assert resumed.report is not None
-    assert len(resumed.report.epochs) == make.SETTINGS["epochs"]
-    whole = posvec.load(version / "constrained")  # trained without interruption, of the same text and seed
-    for name in ("input_vectors", "output_vectors", "positional_vectors"):
+    assert len(resumed.report.epochs) == golden.settings["epochs"]
+    whole = posvec.load(version / golden.compressed)  # trained without interruption, of the same text and seed
+    for name in ("input_vectors", "output_vectors", "positional_vectors", "word_head"):
         np.testing.assert_allclose(getattr(resumed, name), getattr(whole, name), atol=1e-4)
 
 
-def test_the_golden_files_of_this_version_are_complete_and_small(make: ModuleType) -> None:
-    folder = GOLDEN / posvec.__version__
-    names = {*make.KINDS, *METHODS, *(f"{name}{each.extension}" for name, each in FORMATS.items() if name != "posvec")}
-    assert names | {make.CHECKPOINT} <= set(json.loads((folder / "expected.json").read_text()))
+@pytest.mark.parametrize("end", ["", "-heads"])
+def test_the_golden_files_of_this_version_are_complete_and_small(make: ModuleType, end: str) -> None:
+    folder = GOLDEN / f"{posvec.__version__}{end}"
+    formats = {f"{name}{each.extension}" for name, each in FORMATS.items() if name != "posvec"}
+    names = {*make.FOLDERS[end].kinds, *METHODS, *formats, "vectors-only", make.CHECKPOINT}
+    assert names <= set(json.loads((folder / "expected.json").read_text()))
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 200_000

@@ -35,8 +35,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def simulate(clock: Clock, seconds: float, saving: float, chunk_seconds: Any, words: int = 66_000_000) -> Any:
-    """Return the last configuration, the seconds that training took, and what was announced."""
+def simulate(
+    clock: Clock, seconds: float, saving: float, chunk_seconds: Any, words: int = 66_000_000, ratio: float = 1.0
+) -> Any:
+    """Return the last configuration, the seconds that training took, what was announced, and the learning rates.
+
+    The words that are trained are those expected of as many chunks, times the ratio.
+    """
     said: list[posvec.Config] = []
     budget = TimeBudget(seconds, saving, words, said.append)
     started, done, rates = clock.now, 0, []
@@ -44,8 +49,8 @@ def simulate(clock: Clock, seconds: float, saving: float, chunk_seconds: Any, wo
     while done < chunks_to_train(config, CHUNKS):
         clock.now += chunk_seconds(clock.now - started)
         done += 1
-        if budget.is_due(done / CHUNKS):
-            config = budget.plan(config, CHUNKS, done, done / CHUNKS)
+        if budget.is_due(ratio * done / CHUNKS):
+            config = budget.plan(config, CHUNKS, done, ratio * done / CHUNKS)
         rates.append(1 - done / chunks_to_train(config, CHUNKS))
     return config, clock.now - started, said, rates
 
@@ -65,6 +70,17 @@ def test_a_machine_that_becomes_slower_ends_in_time(clock: Clock) -> None:
     assert took == pytest.approx(100, abs=1)
     assert config.training.total_epochs == pytest.approx((30 / 0.2 + 70 / 0.5) / CHUNKS, rel=0.02)
     assert rates[-1] == 0
+
+
+@pytest.mark.parametrize("ratio", [0.9, 1.1])
+def test_training_ends_in_time_if_chunks_have_more_or_fewer_words_than_expected(clock: Clock, ratio: float) -> None:
+    _, took, _, _ = simulate(clock, 100.0, 0.0, lambda _: 0.2, ratio=ratio)
+    assert took == pytest.approx(100, abs=1)
+
+
+def test_training_that_is_stopped_by_the_system_ends_at_once_when_it_goes_on(clock: Clock) -> None:
+    _, took, _, _ = simulate(clock, 100.0, 0.0, lambda now: 600.0 if 50 < now < 51 else 0.9)
+    assert took == pytest.approx(650, abs=2)
 
 
 def test_a_part_of_an_epoch_is_trained_if_no_more_fits(clock: Clock) -> None:
@@ -95,6 +111,26 @@ def test_a_model_is_trained_in_time(long_corpus: Any, tmp_path: Any, seconds: fl
     assert len(model.report.epochs) == training.epochs
     assert model.report.words == pytest.approx(training.total_epochs * model.report.tokens, rel=0.05)
     assert {"epochs", "last_epoch"} <= set(model.report.before.automatic)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_training_ends_with_its_time_whatever_part_of_the_lines_is_held_out(
+    clock: Clock, long_corpus: Any, seed: int
+) -> None:
+    class Tick:
+        chunks = 0
+
+        def on_chunk(self, progress: Any) -> None:
+            clock.now += 0.25
+            self.chunks += 1
+
+        def on_epoch(self, progress: Any) -> None: ...
+
+    tick = Tick()
+    model = posvec.train(long_corpus, **SETTINGS, seed=seed, validation=0.3, time=1000.0, callbacks=[tick])
+    assert model.config.training.total_epochs > 13
+    validated = 0.3 * 192  # chunks, for which time is left after the last epoch
+    assert tick.chunks == pytest.approx(0.99 * 4000 - validated, abs=60)
 
 
 def test_small_corpora_do_not_use_all_of_a_long_time(lines: list[str], caplog: pytest.LogCaptureFixture) -> None:

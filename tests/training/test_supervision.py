@@ -125,7 +125,8 @@ def test_the_change_to_float32_resumes_with_the_same_bits(
 
 
 def test_the_command_says_once_that_it_goes_on_in_float32(sounds: Path, tmp_path: Path, posvec_command: Any) -> None:
-    flags = ["--dim", 32, "--epochs", 3, "--sample", 0, "--min-count", 1, "--threads", 1]
+    flags = [text for name, value in SATURATING.items() for text in (f"--{name.replace('_', '-')}", value)]
+    flags += ["--model", "constrained"]
     trained = posvec_command("train", sounds, "-o", tmp_path / "model", *flags)
     assert trained.code == 0
     assert (trained.out + trained.err).count("Training goes on in float32 after") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 import posvec
 from posvec import ConfigError, PosvecError, vocabulary
+from posvec.automatic import automatic_settings
 from posvec.config import Config
 from posvec.presets import make_config
 from posvec.tuning.journal import JournalLock
@@ -96,6 +98,42 @@ def test_a_search_finds_the_best_value_and_counts_the_corpus_once(corpus, small,
     written = json.loads((tmp_path / "study/best.json").read_text())
     assert Config.from_dict(written["settings"]) == make_config(**{**small, "window": 6})
     assert len((tmp_path / "study/trials.csv").read_text().splitlines()) == 16
+
+
+@pytest.mark.parametrize("many_words", [False, True])
+def test_settings_that_are_neither_given_nor_searched_follow_the_corpus(
+    corpus, tmp_path, monkeypatch, caplog, many_words
+):
+    counted = []
+    count = vocabulary.count_words
+    monkeypatch.setattr(vocabulary, "count_words", lambda *args: counted.append(1) or count(*args))
+    monkeypatch.setenv("POSVEC_CACHE", str(tmp_path / "cache"))
+    if many_words:
+        monkeypatch.setattr("posvec.automatic._FEW_WORDS", 0)
+    given = {"dim": 32, "buckets": 1000, "threads": 1, "sample": 0.001}
+    expected = automatic_settings(1)
+    with caplog.at_level(logging.INFO, "posvec"):
+        result = search(
+            corpus, output=tmp_path / "study", space=["window=2..12", "initial_lr=0.01..0.1"],
+            objectives=["validation_loss"], trials=2, keep_best=True, **given,
+        )  # fmt: skip
+    assert [each.getMessage().partition(": ")[2] for each in caplog.records] == [
+        f"25 epochs, sample = 0.001, min_count = {5 if many_words else 3}, D = 32 (W = 16), D' = 32, window 5, "
+        "rate 0.05 to 0"
+    ]
+    assert len(counted) == 1
+    assert result.trials[0].settings == {"window": expected["window"], "initial_lr": 0.05}
+    config = result.best_config
+    assert config.training.epochs == expected["epochs"]
+    assert config.vocabulary.min_count == (5 if many_words else 3)
+    assert config.vocabulary.sample == 0.001
+    report = posvec.load(tmp_path / "study/model").report
+    assert report.before.automatic == ("epochs", "min_count")
+    other = search(
+        corpus, output=tmp_path / "other", space=["window=2..12"], objectives=["validation_loss"], trials=1,
+        config=make_config(**given, epochs=1),
+    )  # fmt: skip
+    assert other.best_config.vocabulary.min_count == 5, "a whole configuration is used as it is"
 
 
 def test_a_continued_search_has_the_same_trials_as_one_run(corpus, small, tmp_path):
@@ -215,6 +253,17 @@ def test_autotune_trains_the_best_on_all_of_the_corpus(posvec_command, corpus, f
     refused = posvec_command("train", corpus, "-o", tmp_path / "b", "--autotune", "soon")
     assert refused.code == 2
     assert "'soon' is not a valid duration; use for example 90s, 10m or 1h30m" in " ".join(refused.err.split())
+
+
+def test_autotune_follows_the_corpus_too(posvec_command, corpus, tmp_path):
+    flags = ["--dim", 32, "--buckets", 1000, "--threads", 1, "--epochs", 1]
+    ended = posvec_command("train", corpus, "-o", tmp_path / "model", "--autotune", "0.1s", *flags)
+    assert ended.code == 0, ended.err
+    assert " words: 1 epoch, sample = 0.0001, min_count = 3, D = 32 (W = 16)" in ended.err + ended.out
+    model = posvec.load(tmp_path / "model")
+    assert model.vocabulary.config.min_count == 3
+    assert model.report.before.automatic == ("sample", "min_count")
+    assert "(follows the corpus)" in posvec_command("info", tmp_path / "model").out
 
 
 def test_autotune_needs_a_setting_to_search(corpus, small, tmp_path):

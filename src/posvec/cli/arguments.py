@@ -51,7 +51,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="replace an ex
 spelling_option = click.option(
     "--spelling",
     type=float,
-    help="models with two heads: weight of spelling against meaning, from 0 for meaning alone  [default: 0.9]",
+    help="models with two heads: weight of spelling against meaning, from 0 for meaning alone  [default: 1]",
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="print only errors")
 

@@ -49,7 +49,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(list(PRESETS)),
             default=DEFAULT_PRESET,
             show_default=True,
-            help="set of defaults",
+            help="set of defaults; the settings below show those of posvec",
         ),
         click.option(
             "--model",
@@ -143,9 +143,10 @@ def _option(setting: Setting, hidden: bool = False) -> Callable[[Callable[..., A
 
 
 def _default_text(setting: Setting) -> str:
+    by_model = {settings.get(setting.name, setting.default) for settings in MODELS.values()}
     if setting.name in AUTOMATIC:
-        return "follows the corpus"
-    if len({settings.get(setting.name, setting.default) for settings in MODELS.values()}) > 1:
+        return "follows the corpus" + (" with two heads, else depends on --model" if len(by_model) > 1 else "")
+    if len(by_model) > 1:
         return "depends on --model"
     if isinstance(setting.default, bool):
         return "yes" if setting.default else "no"

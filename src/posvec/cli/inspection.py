@@ -13,7 +13,7 @@ from posvec.cli.flags import given_settings, settings
 from posvec.cli.output import refuse_existing
 from posvec.cli.printing import print_info, print_vocabulary
 from posvec.cli.progress import progress_display
-from posvec.config import SETTINGS, Config
+from posvec.config import SETTINGS
 from posvec.errors import ConfigError
 from posvec.system.console import echo, format_size, make_console, make_table, plural
 from posvec.system.utf8 import encode_json
@@ -63,7 +63,7 @@ def vocab(corpus: tuple[str, ...], output: Path | None, overwrite: bool, top: in
     vocabulary = _saved_vocabulary(corpus)
     if vocabulary is None:
         with progress_display(quiet=False) as (display, _):
-            vocabulary = count(sources(corpus), Config().replace(**given, threads=threads), display)
+            vocabulary = count(sources(corpus), display=display, threads=threads, **given)
     elif given:
         raise ConfigError(f"{corpus[0]} is already a vocabulary; leave out {', '.join(given)}, or give its corpus")
     if output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from posvec import plots
-from posvec.cli.printing import format_learning_rate
+from posvec.cli.printing import describe_setting, format_learning_rate
 from posvec.config import SETTINGS, setting_values
 from posvec.corpus.sources import Source
 from posvec.evaluation import clusters, context_words, examples, masked, positions
@@ -48,19 +48,19 @@ def render_model_report(
     if model.config.model.positional_dim:
         sections += _positional(model, name, corpus)
     else:
-        sections.append(PageSection("Positions", f"A {model.config.kind} model has no positional vectors."))
+        sections.append(PageSection("Positions", f"This {model.config.kind_in_text} has no positional vectors."))
     return render_page(name, repr(model).strip("<>"), sections)
 
 
 def _settings(model: Model) -> PageSection:
     values, defaults = setting_values(model.config), default_settings(model.config)
-    changed = [(name, str(value)) for name, value in values.items() if value != defaults[name]]
-    every = [(name, str(value), SETTINGS[name].help) for name, value in values.items()]
-    kind = model.config.kind
+    changed = [(name, describe_setting(model, name)) for name, value in values.items() if value != defaults[name]]
+    every = [(name, describe_setting(model, name), SETTINGS[name].help) for name in values]
+    kind = model.config.kind_in_text
     table = (
-        f"The table shows the settings that differ from the defaults of a {kind} model."
+        f"The table shows the settings that differ from the defaults of a {kind}."
         if changed
-        else f"All settings have the defaults of a {kind} model."
+        else f"All settings have the defaults of a {kind}."
     )
     return PageSection(
         "Settings",
@@ -79,8 +79,11 @@ def _training(model: Model) -> Iterator[PageSection]:
     losses = f"loss {report.loss:.4f} per masked word" + (
         "" if report.validation_loss is None else f", {report.validation_loss:.4f} on the validation lines"
     )
+    training = model.config.training
+    is_whole = len(report.epochs) < training.epochs or training.last_epoch == 1
+    epochs = plural(len(report.epochs), "epoch") if is_whole else f"{training.total_epochs:.3g} epochs"
     text = (
-        f"{plural(len(report.epochs), 'epoch')} over {report.tokens:,} words in {report.lines:,} lines took "
+        f"{epochs} over {report.tokens:,} words in {report.lines:,} lines took "
         f"{report.seconds:,.1f} s on {plural(report.threads, 'thread')} ({report.words_per_second:,.0f} words/s): "
         f"{losses}."
     )

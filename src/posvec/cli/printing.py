@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posvec.config import Config, setting_values
+from posvec.config import Config, format_setting, setting_values
 from posvec.presets import default_settings
 from posvec.system.console import format_size, make_table, plural
 
@@ -86,11 +86,10 @@ def print_info(console: Console, model: Model, path: Path) -> None:
     console.print(f"{model!r}, {format_size(size)}")
     table = make_table("setting", "value", numbers=False)
     defaults = default_settings(model.config)
-    record = model.state or model.report
-    automatic = record.before.automatic if record else ()
     for name, value in setting_values(model.config).items():
-        origin = " (follows the corpus)" if name in automatic else ""
-        table.add_row(name, Text(f"{value}{origin}", "" if value == defaults[name] else "bold"))
+        if name == "last_epoch" and value == defaults[name]:  # the last epoch is whole, as it nearly always is
+            continue
+        table.add_row(name, Text(describe_setting(model, name), "" if value == defaults[name] else "bold"))
     console.print(table)
     if model.state or not model.report:
         console.print(f"learning rate {format_learning_rate(model.config)}")
@@ -100,6 +99,13 @@ def print_info(console: Console, model: Model, path: Path) -> None:
         console.print(f"Training was interrupted; continue with: posvec resume {path}")
     elif model.report:
         print_report(console, model, path)
+
+
+def describe_setting(model: Model, name: str) -> str:
+    """Return the value of a setting of a model, and what it was chosen by if it was not given."""
+    record = model.state or model.report
+    origin = record.before.origin(name) if record else ""
+    return format_setting(name, setting_values(model.config)[name]) + (f" ({origin})" if origin else "")
 
 
 def print_vocabulary(console: Console, vocabulary: Any, top: int) -> None:

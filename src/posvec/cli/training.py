@@ -49,8 +49,8 @@ RESUMED = ("state", "posvec resume")
     "--autotune",
     type=DURATION,
     metavar="TIME",
-    help="first search for this time (for example 10m) for the window, positional_dim and initial_lr with the lowest "
-    "validation loss, except for those that are given",
+    help="first search for this time (for example 10m) for the window, initial_lr and, in the constrained model, "
+    "positional_dim with the lowest validation loss, except for those that are given",
 )
 @click.option(
     "--questions",

@@ -155,7 +155,7 @@ def find(model: Model, count: int | Literal["auto"] | None = None) -> Clusters:
     >>> from posvec.evaluation import clusters
     >>> found = clusters.find(posvec.load("model"))
     >>> len(found)
-    2
+    3
     >>> sum(len(cluster.features) for cluster in found) == posvec.load("model").config.model.positional_dim
     True
     """

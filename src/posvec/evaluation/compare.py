@@ -260,7 +260,7 @@ def seed_groups(models: Mapping[str, Model | WordVectors]) -> dict[str, list[str
     --------
     >>> import posvec
     >>> from posvec.evaluation.compare import seed_groups
-    >>> models = {f"seed {n}": posvec.train("corpus.txt", preset="small", dim=4, epochs=1, seed=n) for n in (1, 2)}
+    >>> models = {f"seed {n}": posvec.train("corpus.txt", dim=32, epochs=1, seed=n) for n in (1, 2)}
     >>> seed_groups(models)
     {'seed 1': ['seed 1', 'seed 2']}
     """

@@ -171,8 +171,9 @@ def importance(vectors: FloatArray, clusters: Clusters, words: Sequence[str] = (
     >>> import posvec
     >>> from posvec.evaluation import clusters, context_words
     >>> model = posvec.load("model")
-    >>> table = context_words.importance(model.vectors.table, clusters.find(model), model.vocabulary.words)
-    >>> table.shape == (len(model.vocabulary), 2)
+    >>> found = clusters.find(model)
+    >>> table = context_words.importance(model.vectors.table, found, model.vocabulary.words)
+    >>> table.shape == (len(model.vocabulary), len(found))
     True
     """
     table = np.empty((len(vectors), len(clusters)), np.float32)

@@ -59,7 +59,7 @@ def importance(models: Model | Mapping[str, Model]) -> PositionImportance:
     >>> import posvec
     >>> from posvec.evaluation.positions import importance
     >>> result = importance(posvec.load("model"))
-    >>> by_position = result.models["constrained"]
+    >>> by_position = result.models["two-heads"]
     >>> min(by_position.values()), max(by_position.values())
     (0.0, 1.0)
     """

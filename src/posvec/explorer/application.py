@@ -56,7 +56,7 @@ def make_application(models: Mapping[str, LoadedModel], host: str = "127.0.0.1")
     >>> application = make_application(load_models({"animals": Path("model")}))
     >>> client = TestClient(application, "http://127.0.0.1")
     >>> client.get("/api/models").json()[0]["kind"]
-    'constrained'
+    'two-heads'
     """
     application = FastAPI(
         title="posvec explorer",

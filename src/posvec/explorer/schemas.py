@@ -62,7 +62,7 @@ class ModelSummary:
         >>> from posvec.explorer.loaded_models import LoadedModel
         >>> from posvec.explorer.schemas import ModelSummary
         >>> ModelSummary.of(LoadedModel("animals", posvec.load("model"))).kind
-        'constrained'
+        'two-heads'
         """
         config = loaded.model.config
         return ModelSummary(
@@ -80,12 +80,14 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class SettingValue:
-    """The value of a setting of a model, with the default for models of its kind and its help."""
+    """The value of a setting of a model, with the default for models of its kind, its help and what it followed."""
 
     name: str
     value: str | int | float | bool | None
     default: str | int | float | bool | None
     help: str
+    origin: str
+    """What the setting was chosen by when the model was trained; empty if it was not chosen."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,11 @@ class ModelDetails:
         """
         model = loaded.model
         values, defaults = setting_values(model.config), default_settings(model.config)
-        settings = [SettingValue(name, values[name], defaults[name], each.help) for name, each in SETTINGS.items()]
+        record = model.state or model.report
+        settings = [
+            SettingValue(name, values[name], defaults[name], each.help, record.before.origin(name) if record else "")
+            for name, each in SETTINGS.items()
+        ]
         return ModelDetails(
             ModelSummary.of(loaded),
             len(model.rows.bucket_ids),

@@ -41,7 +41,7 @@ def load_vectors(path: str | os.PathLike[str], format: str | None = None) -> Wor
     --------
     >>> import posvec
     >>> posvec.load_vectors("model")
-    <vectors of 12 words, D=16>
+    <vectors of 12 words, D=32>
     """
     loaded = load_model_or_vectors(path, format)
     return loaded.vectors if isinstance(loaded, Model) else loaded

@@ -7,6 +7,9 @@ Compat: fastText has a row for every bucket, posvec only for those that it train
 fastText represents an out-of-vocabulary word by the mean over all its n-grams, posvec by the mean over those that it
 knows. If some n-grams are unknown, the vectors differ in length only; cosines and neighbours are the same. This also
 holds for the words of a model that was compressed to fewer buckets.
+Compat: of a model with two heads, the file has the weighted vectors, as means of rows that have all features. The
+vectors of words are those of posvec. Those of out-of-vocabulary words differ in length only, because fastText does not
+scale the mean of the n-grams. Loaded again, it is a subword model, whose masked words are not those of the two heads.
 Compat: the file does not contain the learning rate. With the loss ``hs``, output vectors do not belong to words and are
 replaced by zeros. A skip-gram model keeps its vectors; further training by posvec trains it as CBOW.
 """

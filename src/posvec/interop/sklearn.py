@@ -52,7 +52,7 @@ class PosvecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> from posvec import PosvecVectorizer
     >>> vectorizer = PosvecVectorizer(pretrained="model")
     >>> vectorizer.fit_transform(["the cat sees the dog", "the house near the river"]).shape
-    (2, 16)
+    (2, 32)
     """
 
     def __init__(

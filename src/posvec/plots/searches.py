@@ -34,7 +34,7 @@ def study(result: SearchResult) -> dict[str, Figure]:
     >>> from posvec import plots, tuning
     >>> result = tuning.search(
     ...     "corpus.txt", output="study", space=["window=1..3"], objectives=["validation_loss"], trials=2,
-    ...     preset="small", dim=4, epochs=1, threads=1,
+    ...     dim=32, epochs=1, threads=1,
     ... )
     >>> list(plots.study(result))
     ['history', 'validation_loss-window']
@@ -62,7 +62,7 @@ def history(result: SearchResult) -> Figure:
     Examples
     --------
     >>> from posvec import plots, tuning
-    >>> settings = {"preset": "small", "dim": 4, "epochs": 1, "threads": 1}
+    >>> settings = {"dim": 32, "epochs": 1, "threads": 1}
     >>> space = ["window=1..3"]
     >>> result = tuning.search(
     ...     "corpus.txt", output="history-study", space=space, objectives=["validation_loss"], trials=2, **settings
@@ -129,7 +129,7 @@ def effect(result: SearchResult, setting: str) -> Figure:
     Examples
     --------
     >>> from posvec import plots, tuning
-    >>> settings = {"preset": "small", "dim": 4, "epochs": 1, "threads": 1}
+    >>> settings = {"dim": 32, "epochs": 1, "threads": 1}
     >>> space = ["window=1..3"]
     >>> result = tuning.search(
     ...     "corpus.txt", output="effect-study", space=space, objectives=["validation_loss"], trials=2, **settings
@@ -182,7 +182,7 @@ def front(result: SearchResult) -> Figure:
     >>> from posvec import plots, tuning
     >>> result = tuning.search(
     ...     "corpus.txt", output="front-study", space=["window=1..3"], objectives=["validation_loss", "seconds"],
-    ...     trials=2, preset="small", dim=4, epochs=1, threads=1,
+    ...     trials=2, dim=32, epochs=1, threads=1,
     ... )
     >>> plots.front(result).axes[0].get_xlabel()
     'training time (s)'

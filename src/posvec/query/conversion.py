@@ -21,6 +21,7 @@ def to_gensim(vectors: WordVectors) -> Any:
     Compat: gensim has a row for every bucket; buckets of n-grams that no word of the vocabulary has are zeros. gensim
     divides the sum of an out-of-vocabulary word by the number of all its n-grams, posvec by the number of those that
     are known. The vector of a word with some unknown n-grams is therefore shorter in gensim, in the same direction.
+    With two heads, the vector of any out-of-vocabulary word has another length in gensim, and the same direction.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class VectorLookup(ABC):
         >>> import posvec
         >>> vectors = posvec.load("model").vectors
         >>> vectors.get_mean_vector(["cat", "dog"], weights=[2, 1]).shape
-        (16,)
+        (32,)
         """
         if isinstance(keys, str) or not len(keys):
             raise PosvecError("get_mean_vector needs a list of words or vectors; give at least one")
@@ -140,7 +140,7 @@ class VectorLookup(ABC):
         >>> import posvec
         >>> vectors = posvec.load("model").vectors
         >>> vectors.get_mean_vector_batch([["cat", "dog"], ["house"]]).shape
-        (2, 16)
+        (2, 32)
         """
         means = [self.get_mean_vector(keys, **options) for keys in lists]
         return np.array(means, np.float32).reshape(-1, self.vector_size)

@@ -138,7 +138,7 @@ class MaskedWordQueries(PositionQueries, ABC):
         >>> import posvec
         >>> terms, sizes = posvec.load("model").context_terms(["cat", "the"])
         >>> terms.shape, sizes.tolist()
-        ((2, 16), [[7.0], [7.0]])
+        ((2, 32), [[1.0, 7.0], [1.0, 7.0]])
         """
         words = list(words)
         sizes = self.context_sizes(words, weighting)
@@ -225,7 +225,7 @@ class MaskedWordQueries(PositionQueries, ABC):
         --------
         >>> import posvec
         >>> posvec.load("model").context_vector("the cat [MASK] the dog").shape
-        (16,)
+        (32,)
         """
         return self._context_vector(self.context(sentence, position), weighting)
 

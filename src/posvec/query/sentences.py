@@ -73,7 +73,7 @@ def sentence_vectors(
     >>> from posvec.query.sentences import sentence_vectors
     >>> model = posvec.load("model")
     >>> sentence_vectors(model, ["the cat sees the dog", ["cow", "river"]], method="sif").shape
-    (2, 16)
+    (2, 32)
     """
     if isinstance(sentences, str):
         raise PosvecError("sentence_vectors takes a list of sentences; use sentence_vector for one")

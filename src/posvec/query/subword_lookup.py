@@ -147,7 +147,7 @@ class SubwordLookup(VectorLookup):
         >>> import posvec
         >>> vectors = posvec.load("model").vectors
         >>> vectors.get_vectors(["cat", "dog", "cats"]).shape
-        (3, 16)
+        (3, 32)
         """
         if isinstance(words, str):
             raise PosvecError(f"get_vectors takes a list of words; use get_vector({words!r}) for one")
@@ -191,8 +191,10 @@ class SubwordLookup(VectorLookup):
         >>> import numpy as np, posvec
         >>> vectors = posvec.load("model").vectors
         >>> sums, counts = vectors.row_sums(["cat"])
-        >>> counts.tolist(), np.allclose(sums[0] / 7, vectors["cat"])
-        ([[7]], True)
+        >>> counts.tolist(), sums.shape  # one row in the word head, and seven in the spelling head
+        ([[1, 7]], (1, 32))
+        >>> np.allclose(sums[0, 16:] / 7, vectors.unweighted["cat"][16:])
+        True
         """
         words = list(words)
         counts = self.row_counts(words)

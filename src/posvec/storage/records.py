@@ -51,6 +51,21 @@ class Preparation:
     automatic: tuple[str, ...] = ()
     """The names of the settings that followed the corpus, or the time that was given."""
 
+    def origin(self, name: str) -> str:
+        """Return what a setting was chosen by; an empty string if it was not chosen.
+
+        Examples
+        --------
+        >>> Preparation(automatic=("sample", "epochs", "last_epoch")).origin("epochs")
+        'fits the time'
+        >>> Preparation(automatic=("sample", "epochs")).origin("epochs")
+        'follows the corpus'
+        """
+        if name not in self.automatic:
+            return ""
+        is_timed = "last_epoch" in self.automatic and name in ("epochs", "last_epoch")
+        return "fits the time" if is_timed else "follows the corpus"
+
 
 @dataclass(frozen=True)
 class EpochReport:

@@ -75,8 +75,10 @@ class TimeBudget:
         self._planned = monotonic()
         speed = (done - (self._done_before or 0.0)) / max(self._planned - self._begun, 1e-9)
         left = max(0.0, self._end - self._saving - self._planned)
-        fits = done + speed * left - config.training.validation  # of the last epoch, after it
-        total = min(max(round(fits * chunks), begun, 1), max(self.most * chunks, begun))
+        more = speed * left - config.training.validation  # of the last epoch, after it
+        # Counted from the chunks that have been begun, not from the epochs that have been trained: these are measured
+        # in words, of which chunks and held-out lines do not have the same number, so that training would not end.
+        total = max(min(begun + max(0, round(more * chunks)), self.most * chunks), begun, 1)
         epochs = -(-total // chunks)
         config = config.replace(epochs=epochs, last_epoch=total / chunks - (epochs - 1))
         self.announce(config)

@@ -24,7 +24,7 @@ class Callback(Protocol):
     ...     def on_epoch(self, progress):
     ...         self.values.append(progress.loss)
     >>> losses = Losses()
-    >>> model = posvec.train("corpus.txt", preset="small", dim=8, epochs=2, threads=1, callbacks=[losses])
+    >>> model = posvec.train("corpus.txt", dim=32, epochs=2, threads=1, callbacks=[losses])
     >>> len(losses.values)
     2
     """
@@ -47,7 +47,7 @@ class StopTraining(Exception):
     ...         pass
     ...     def on_epoch(self, progress):
     ...         raise posvec.StopTraining
-    >>> model = posvec.train("corpus.txt", preset="small", dim=8, epochs=2, threads=1, callbacks=[FirstEpoch()])
+    >>> model = posvec.train("corpus.txt", dim=32, epochs=2, threads=1, callbacks=[FirstEpoch()])
     >>> model.report.stopped_early
     True
     """

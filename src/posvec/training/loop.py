@@ -75,7 +75,7 @@ def train(
     >>> from posvec.training import train
     >>> corpus = open_corpus("corpus.txt")
     >>> vocabulary = Vocabulary.count(corpus)
-    >>> model = Model.create(make_config(preset="small", dim=8, epochs=1, threads=1), vocabulary)
+    >>> model = Model.create(make_config(dim=32, epochs=1, threads=1), vocabulary)
     >>> train(model, encode(corpus, vocabulary)).lines
     2000
     """

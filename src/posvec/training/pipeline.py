@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -114,9 +114,9 @@ def train(
     Examples
     --------
     >>> import posvec
-    >>> model = posvec.train("corpus.txt", "constrained", preset="small", dim=8, epochs=1, threads=1)
+    >>> model = posvec.train("corpus.txt", dim=32, epochs=1, threads=1)
     >>> model.config.kind, model.config.model.dim
-    ('constrained', 8)
+    ('two-heads', 32)
     """
     started = monotonic()
     seconds = None if time is None else _checked_time(time, settings)
@@ -143,15 +143,10 @@ def train(
     with open_source(corpus, chosen, custom, display) as opened, locked_folder(output):
         counting, automatic = 0.0, tuple[str, ...]()
         if follows:
-            if given is None:
-                least = chosen if "min_count" in settings else chosen.replace(min_count=LEAST_MIN_COUNT)
-                counting, counted = _timed(lambda: _vocabulary(opened, least, None, None, display, backend))
-            else:
-                counted = given
-            chosen, automatic = follow_corpus(counted.total_words, chosen, settings)
-            given = counted.limited(chosen.vocabulary)
-            if seconds is None:
-                announce(describe_settings(counted.total_words, chosen), display)
+            says = seconds is None  # otherwise the choice is announced when the number of epochs is known
+            counting, (chosen, given, automatic) = _timed(
+                lambda: choose_settings(opened, chosen, settings, display, backend, given, says)
+            )
         created, encoded, before = prepare(opened, chosen, display, given, base, backend)
         before = dataclasses.replace(before, counting=before.counting + counting, automatic=automatic)
         callbacks, budget = [display, *callbacks], None
@@ -236,19 +231,23 @@ def resume(
             )
 
 
-def count(corpus: Source, config: Config | None = None, display: Display | None = None) -> Vocabulary:
+def count(corpus: Source, config: Config | None = None, display: Display | None = None, **settings: Any) -> Vocabulary:
     """Return the vocabulary that a model trained on a corpus would have.
+
+    Without ``config``, ``min_count`` and ``sample`` follow the corpus unless they are given, as in :func:`train`.
 
     Examples
     --------
     >>> vocabulary = count("corpus.txt")
-    >>> vocabulary.words[0]
-    'the'
+    >>> vocabulary.words[0], vocabulary.config.min_count
+    ('the', 3)
     """
-    config = config or Config()
+    chosen = config.replace(**settings) if config else make_config(**settings)
     display = display or Silent()
-    with open_source(corpus, config, None, display) as opened:
-        return _vocabulary(opened, config, None, None, display, LocalBackend())
+    with open_source(corpus, chosen, None, display) as opened:
+        if config is None:
+            return choose_settings(opened, chosen, settings, display, says=False)[1]
+        return _vocabulary(opened, chosen, None, None, display, LocalBackend())
 
 
 def load(path: str | os.PathLike[str], verify: bool = False) -> Model:
@@ -298,6 +297,52 @@ class Quiet(Silent):
     """A display that shows nothing at all."""
 
     def warn(self, text: str) -> None: ...
+
+
+def choose_settings(
+    corpus: Corpus,
+    config: Config,
+    given: Collection[str],
+    display: Display,
+    backend: Backend | None = None,
+    vocabulary: Vocabulary | None = None,
+    says: bool = True,
+) -> tuple[Config, Vocabulary, tuple[str, ...]]:
+    """Choose the settings that follow the size of the corpus; its words are counted once, whatever is chosen.
+
+    Parameters
+    ----------
+    corpus
+        The text.
+    config
+        The configuration, of the default preset.
+    given
+        The names of settings that the user has given, which are not chosen.
+    display
+        Shows the progress of counting.
+    backend
+        Where words are counted, by default on this machine.
+    vocabulary
+        A vocabulary that was counted before.
+    says
+        Whether to say what was chosen.
+
+    Returns
+    -------
+    config : Config
+        The configuration that suits the corpus.
+    vocabulary : Vocabulary
+        The vocabulary of the corpus under this configuration.
+    automatic : tuple of str
+        The names of the settings that were chosen.
+    """
+    if vocabulary is None:
+        least = config if "min_count" in given else config.replace(min_count=LEAST_MIN_COUNT)
+        vocabulary = _vocabulary(corpus, least, None, None, display, backend or LocalBackend())
+    config, automatic = follow_corpus(vocabulary.total_words, config, given)
+    if says:
+        announce(describe_settings(vocabulary.total_words, config), display)
+    return config, vocabulary.limited(config.vocabulary), automatic
 
 
 def prepare(

@@ -121,6 +121,7 @@ class Supervisor:
         None stands for the mean over too few masked words, which are then part of the next examination. They are enough
         if features are saturated as well, or if this is the last examination.
         """
+        self._glanced = False  # what was seen is examined now
         masked_words = self.recent.masked_words
         if masked_words < MIN_MASKED_WORDS and not (masked_words and (is_last or self.is_saturated)):
             return None
@@ -155,7 +156,6 @@ class Supervisor:
         assert self._executor.trainer is not None
         self._executor.trainer.use_float32()
         self._copy = None
-        self._glanced = False
 
     def restore(self) -> TrainingState | None:
         """Give the tables the values of the last good state; return this state, or None."""

@@ -14,7 +14,7 @@ from posvec.model import Model
 from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.storage.folders import check_output
 from posvec.system.extras import require_extra
-from posvec.training.pipeline import Display, Silent, prepare, train_prepared
+from posvec.training.pipeline import Display, Silent, choose_settings, train_prepared
 from posvec.training.sources import open_source
 from posvec.tuning.objectives import Paths, TestFiles, choose_objectives
 from posvec.tuning.results import format_settings
@@ -48,7 +48,8 @@ def autotune(
     Parameters
     ----------
     corpus, model, preset, config, display, **settings
-        As in :func:`posvec.train`; they hold for all trials.
+        As in :func:`posvec.train`; they hold for all trials. Settings that follow the corpus are chosen once; those
+        that are searched are the first trial's.
     seconds
         How long to search. The first trial is always finished.
     output
@@ -71,7 +72,7 @@ def autotune(
     Examples
     --------
     >>> from posvec import tuning
-    >>> settings = {"preset": "small", "dim": 4, "epochs": 1, "threads": 1}
+    >>> settings = {"dim": 32, "epochs": 1, "threads": 1}
     >>> model = tuning.autotune("corpus.txt", seconds=0.01, output="tuned", **settings)
     >>> tuning.load_study("tuned.search").best_config == model.config
     True
@@ -90,7 +91,10 @@ def autotune(
     folder = Path(output).absolute()
     folder = folder.with_name(f"{folder.name}.search")
     with open_source(corpus, base) as opened:
-        runner = TrialRunner(opened, base, dimensions, objectives, display, prune=True)
+        automatic = tuple[str, ...]()
+        if preset == DEFAULT_PRESET and config is None:
+            base, _, automatic = choose_settings(opened, base, settings, display)
+        runner = TrialRunner(opened, base, dimensions, objectives, display, prune=True, automatic=automatic)
         with storage_errors(folder, None):
             try:
                 runner.open(folder, tests)
@@ -100,7 +104,7 @@ def autotune(
                 runner.open(folder, tests, overwrite=True)
             best = runner.run(None, seconds, keep_best=False)
         display.note(f"training the best of {len(best.ranked())} trials: {format_settings(best.best_trial.settings)}")
-        created, encoded, before = prepare(opened, best.best_config, display)
+        created, encoded, before = runner.prepare(opened, best.best_config, display)
         return train_prepared(created, encoded, before, [display], opened.paths, output, overwrite)
 
 

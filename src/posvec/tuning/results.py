@@ -50,7 +50,7 @@ class SearchResult(Result):
     >>> from posvec import tuning
     >>> result = tuning.search(
     ...     "corpus.txt", output="result-study", space=["window=1..3"], objectives=["validation_loss"], trials=2,
-    ...     preset="small", dim=4, epochs=1, threads=1,
+    ...     dim=32, epochs=1, threads=1,
     ... )
     >>> len(result.ranked()), result.best_config.model.window in (1, 2, 3)
     (2, True)

@@ -18,7 +18,7 @@ from posvec.evaluation.lines import as_paths
 from posvec.model import Model
 from posvec.presets import DEFAULT_PRESET, make_config
 from posvec.system.extras import require_extra
-from posvec.training.pipeline import Display, Silent
+from posvec.training.pipeline import Display, Silent, choose_settings
 from posvec.training.sources import open_source
 from posvec.tuning.objectives import Paths, TestFiles, choose_objectives
 from posvec.tuning.results import SearchResult
@@ -59,7 +59,8 @@ def search(
     Parameters
     ----------
     corpus, model, preset, config, display, **settings
-        As in :func:`posvec.train`; they hold for all trials.
+        As in :func:`posvec.train`; they hold for all trials. Settings that follow the corpus are chosen once; those
+        that are searched are the first trial's.
     output
         The folder of the study. A study that it already contains is continued.
     space
@@ -104,17 +105,21 @@ def search(
     >>> from posvec import tuning
     >>> result = tuning.search(
     ...     "corpus.txt", output="study", space=["window=1..3"], objectives=["validation_loss"], trials=2,
-    ...     preset="small", dim=4, epochs=1, threads=1,
+    ...     dim=32, epochs=1, threads=1,
     ... )
     >>> len(result.trials), result.best_config.model.dim
-    (2, 4)
+    (2, 32)
     """
     base = config.replace(**settings) if config else make_config(model, preset, **settings)
     tests = TestFiles(as_paths(questions), as_paths(pairs), restrict_vocab)
     dimensions = parse_space(space) or paper_space(base)
     chosen = choose_objectives(objectives, tests, [dimension.name for dimension in dimensions])
     require_extra("optuna", "search")
+    display = display or Silent()
     with open_source(corpus, base) as opened, storage_errors(Path(output), storage):
-        trial_runner = TrialRunner(opened, base, dimensions, chosen, display or Silent(), prune)
+        automatic = tuple[str, ...]()
+        if preset == DEFAULT_PRESET and config is None:
+            base, _, automatic = choose_settings(opened, base, settings, display)
+        trial_runner = TrialRunner(opened, base, dimensions, chosen, display, prune, automatic)
         trial_runner.open(Path(output), tests, storage, name, overwrite)
         return runner(trial_runner, trials, seconds, keep_best)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,12 @@ from posvec.config import Config, TextConfig
 from posvec.corpus.cache import digest_of
 from posvec.corpus.sources import Corpus
 from posvec.errors import ConfigError, CorpusError, TrainingError
+from posvec.model import Model
+from posvec.storage.records import Preparation
 from posvec.system.atomic import file_digest
 from posvec.system.extras import require_extra
 from posvec.system.files import find_files
+from posvec.training.chunks import ChunkedCorpus
 from posvec.training.display import format_seconds
 from posvec.training.pipeline import Display, prepare, train_prepared
 from posvec.tuning.monitoring import TIME_IS_UP, TrialMonitor
@@ -50,9 +55,13 @@ class TrialRunner:
         objectives: tuple[Objective, ...],
         display: Display,
         prune: bool,
+        automatic: Collection[str] = (),
     ) -> None:
         self.corpus, self.base, self.dimensions, self.objectives = corpus, base, dimensions, objectives
         self.display = display
+        searched = {each.name for each in dimensions}
+        self.automatic = tuple(name for name in automatic if name not in searched)
+        """The settings of all trials that followed the corpus."""
         self.early = objectives[0].early if prune and len(objectives) == 1 else None
         self.deadline: float | None = None
         self.invalid_in_a_row = 0
@@ -146,7 +155,7 @@ class TrialRunner:
         started = time.monotonic()
         try:
             with self.display.stage(title) as show:
-                created, encoded, before = prepare(_with_text_settings(self.corpus, config.text), config)
+                created, encoded, before = self.prepare(_with_text_settings(self.corpus, config.text), config)
                 monitor = TrialMonitor(show, created, trial, self.early, self._is_late)
                 model = train_prepared(created, encoded, before, [monitor])
                 measured = [] if monitor.stopped else [each.measure(model) for each in self.objectives]
@@ -168,6 +177,13 @@ class TrialRunner:
             model.save(self.folder / MODEL_FOLDER, overwrite=True)
         write_files(result, self.folder)
         return format_values(result.trials[trial.number].values) + (remark if trial.number in result.best else "")
+
+    def prepare(
+        self, corpus: Corpus, config: Config, display: Display | None = None
+    ) -> tuple[Model, ChunkedCorpus, Preparation]:
+        """Return a model to train with the settings of a trial, and what it is trained on."""
+        model, encoded, before = prepare(corpus, config, display)
+        return model, encoded, dataclasses.replace(before, automatic=self.automatic)
 
     def _prune_invalid(self, trial: optuna.Trial, reason: str) -> str:
         self.invalid_in_a_row += 1

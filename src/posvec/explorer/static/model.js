@@ -20,28 +20,34 @@ export function show(main, models) {
 
 async function describe(model) {
   const { summary, ngram_rows, bytes, settings, report, interrupted } = await askModel(model, "model");
+  const { word_dim: wordDim, epochs, last_epoch: lastEpoch } = Object.fromEntries(settings.map((each) => [each.name, each.value]));
   const facts = [
     ["kind", summary.kind], ["words", count(summary.words)], ["n-gram rows", count(ngram_rows)],
-    ["features D", count(summary.dim)], ["positional D′", count(summary.positional_dim)], ["window c", count(summary.window)],
+    ["features D", count(summary.dim)], ...(wordDim ? [["word head W", count(wordDim)]] : []),
+    ["positional D′", count(summary.positional_dim)], ["window c", count(summary.window)],
     ["parameters", `${number(bytes / 1e6, 0)} MB`],
   ];
-  const value = (each) => (each === null ? "none" : String(each));
+  const kind = summary.kind === "two-heads" ? "model with two heads" : `${summary.kind} model`;
+  const text = (name, each) => (each === null ? "none" : String(name === "last_epoch" ? Number(each.toPrecision(3)) : each));
+  const value = (each) => text(each.name, each.value) + (each.origin && ` (${each.origin})`);
   const changed = settings.filter((each) => each.value !== each.default);
   return [
     h("dl", { class: "facts" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))),
-    pair([h("h3", {}, "Training"), ...training(model, report, interrupted)], [h("h3", {}, "Settings"), changed.length
-      ? table(`Settings that differ from the defaults of a ${summary.kind} model`, ["setting", "value", "default"],
-        changed.map((each) => [h("span", { title: each.help }, each.name), value(each.value), value(each.default)]))
-      : h("p", {}, `All settings have the defaults of a ${summary.kind} model.`),
+    pair([h("h3", {}, "Training"), ...training(model, report, interrupted, epochs - 1 + lastEpoch)], [h("h3", {}, "Settings"), changed.length
+      ? table(`Settings that differ from the defaults of a ${kind}`, ["setting", "value", "default"],
+        changed.map((each) => [h("span", { title: each.help }, each.name), value(each), text(each.name, each.default)]))
+      : h("p", {}, `All settings have the defaults of a ${kind}.`),
     h("details", {}, h("summary", {}, "All settings"),
-      table("All settings", ["setting", "value", "meaning"], settings.map((each) => [each.name, value(each.value), each.help])))]),
+      table("All settings", ["setting", "value", "meaning"], settings.map((each) => [each.name, value(each), each.help])))]),
   ];
 }
 
-function training(model, report, interrupted) {
+function training(model, report, interrupted, planned) {
   if (!report) return [empty(interrupted ? "Training was interrupted." : "The model has no training report.")];
   const { epochs, tokens, lines: lineCount, seconds, words, threads, loss } = report;
-  const summary = `${count(epochs.length)} ${epochs.length === 1 ? "epoch" : "epochs"} over ${count(tokens)} words in ${count(lineCount)} lines took ` +
+  // The last of the planned epochs may be a part of one.
+  const trained = epochs.length === Math.ceil(planned) ? Number(planned.toPrecision(3)) : epochs.length;
+  const summary = `${count(trained)} ${epochs.length === 1 ? "epoch" : "epochs"} over ${count(tokens)} words in ${count(lineCount)} lines took ` +
     `${number(seconds, 0)} s on ${threads} ${threads === 1 ? "thread" : "threads"} (${count(Math.round(words / (seconds || 1)))} words/s); ` +
     `loss ${number(loss, 4)} per masked word.`;
   if (epochs.length < 2) return [h("p", {}, summary)];
