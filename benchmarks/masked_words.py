@@ -36,7 +36,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "positional, 20 negatives": {**MASKED, "epochs": 1, "negatives": 20},
     "positional, D = 400": {**MASKED, "epochs": 1, "dim": 400},
     "positional, window 8": {**MASKED, "epochs": 1, "window": 8},
-    "two heads, preset auto": {"preset": "auto"},
+    "two heads": {},
 }
 WITH_NGRAMS = "positional, seed 1"
 WORDS = 5_000

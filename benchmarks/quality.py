@@ -41,7 +41,7 @@ SKIPGRAM = GENSIM | {"alpha": 0.025}
 # The settings of every trainer by name. Everything that is not given has the program's own default, except that all
 # have as many threads.
 SETTINGS: dict[str, dict[str, Settings]] = {
-    "posvec": {"defaults": {}, "auto": {"preset": "auto"}},
+    "posvec": {"defaults": {}},
     "gensim-cbow": {
         "defaults": {},
         "d300": CBOW,
