@@ -18,7 +18,7 @@ import numpy as np
 
 from posvec.query.masked_tokens import MaskedTokens, factors_of_heads, length_terms, log_priors, prior_terms
 from posvec.storage.calibration import Calibration
-from posvec.system.arrays import DoubleArray, IndexArray
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray
 from posvec.system.mapping import check_mapped
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ _STEPS = 20  # at most
 _TOLERANCE = 1e-6  # of the gain of a step, in nats per masked word
 _PULL = 1.0  # how many masked words' worth of evidence the parameters of theory are
 _DIGITS = 3
-_SCORES = 1 << 24  # in memory at a time
+_SCORES = 1 << 23  # in memory at a time
+_BLOCK = 128  # masked words whose drawn words are in memory at a time
 
 
 def fit(model: Model, tokens: MaskedTokens) -> Calibration:
@@ -74,7 +75,7 @@ class _Sample(NamedTuple):
     """The features of masked words, (n, features), and of words that were drawn for them, (n, drawn, features)."""
 
     masked: DoubleArray
-    drawn: DoubleArray
+    drawn: FloatArray
     log_weights: DoubleArray
     """(n, drawn)"""
 
@@ -102,7 +103,7 @@ def _sample(model: Model, theory: Calibration, tokens: MaskedTokens) -> _Sample:
         predicted = logits[number, drawn] / cumulated[:, -1:]
         log_weights = -np.log(predicted + np.exp(priors[drawn]))
         features = [_features(model, batch, words, terms) for words in (batch.ids, drawn)]
-        parts.append(_Sample(features[0], features[1], log_weights))
+        parts.append(_Sample(features[0], features[1].astype(np.float32), log_weights))
     return _Sample(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -111,8 +112,8 @@ def _features(model: Model, tokens: MaskedTokens, words: IndexArray, terms: Doub
     scores = []
     for head in model.config.heads:
         contexts = tokens.context_vectors[:, head.features]
-        outputs = [model.output_vectors[ids, head.features] for ids in words]
-        scores.append(np.stack([output @ u for output, u in zip(outputs, contexts, strict=True)]))
+        products = (model.output_vectors[ids, head.features] @ u for ids, u in zip(words, contexts, strict=True))
+        scores.append(np.stack(list(products)))
     lengths = length_terms(model.config, tokens.lengths).reshape(-1, *([1] * (words.ndim - 1)))
     return np.stack([*scores, *(lengths * each for each in scores), *np.moveaxis(terms[words], -1, 0)], axis=-1)
 
@@ -140,16 +141,20 @@ def _derivatives(
     sample: _Sample, theory: DoubleArray, parameters: DoubleArray
 ) -> tuple[float, DoubleArray, DoubleArray]:
     """Return the penalized log-likelihood, its gradient and its negative Hessian."""
-    logits = sample.drawn @ parameters + sample.log_weights
-    highest = logits.max(1, keepdims=True)
-    probabilities = np.exp(logits - highest)
-    totals = probabilities.sum(1, keepdims=True)
-    probabilities /= totals
-    means = np.einsum("ij,ijk->ik", probabilities, sample.drawn)
-    centered = sample.drawn - means[:, np.newaxis]
     difference = parameters - theory
-    value = float((sample.masked @ parameters - (highest + np.log(totals))[:, 0]).sum())
-    gradient = (sample.masked - means).sum(0) - _PULL * difference
-    weighted = (centered * probabilities[:, :, np.newaxis]).reshape(-1, len(parameters))
-    hessian = weighted.T @ centered.reshape(-1, len(parameters)) + _PULL * np.eye(len(parameters))
-    return value - _PULL / 2 * float(difference @ difference), gradient, hessian
+    value = -_PULL / 2 * float(difference @ difference)
+    gradient, hessian = -_PULL * difference, _PULL * np.eye(len(parameters))
+    for begin in range(0, len(sample.masked), _BLOCK):
+        masked, drawn, log_weights = (part[begin : begin + _BLOCK] for part in sample)
+        logits = drawn @ parameters + log_weights
+        highest = logits.max(1, keepdims=True)
+        probabilities = np.exp(logits - highest)
+        totals = probabilities.sum(1, keepdims=True)
+        probabilities /= totals
+        means = np.einsum("ij,ijk->ik", probabilities, drawn)
+        centered = drawn - means[:, np.newaxis]
+        value += float((masked @ parameters - (highest + np.log(totals))[:, 0]).sum())
+        gradient += (masked - means).sum(0)
+        weighted = (centered * probabilities[:, :, np.newaxis]).reshape(-1, len(parameters))
+        hessian += weighted.T @ centered.reshape(-1, len(parameters))
+    return value, gradient, hessian
