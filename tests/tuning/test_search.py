@@ -118,7 +118,7 @@ def test_settings_that_are_neither_given_nor_searched_follow_the_corpus(
             objectives=["validation_loss"], trials=2, keep_best=True, **given,
         )  # fmt: skip
     assert [each.getMessage().partition(": ")[2] for each in caplog.records] == [
-        f"25 epochs, sample = 0.001, min_count = {5 if many_words else 3}, D = 32 (W = 16), D' = 32, window 5, "
+        f"30 epochs, sample = 0.001, min_count = {5 if many_words else 3}, D = 32 (W = 16), D' = 32, window 5, "
         "rate 0.05 to 0"
     ]
     assert len(counted) == 1
