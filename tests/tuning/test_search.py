@@ -114,15 +114,15 @@ def test_settings_that_are_neither_given_nor_searched_follow_the_corpus(
     expected = automatic_settings(1)
     with caplog.at_level(logging.INFO, "posvec"):
         result = search(
-            corpus, output=tmp_path / "study", space=["window=2..12", "initial_lr=0.01..0.1"],
+            corpus, output=tmp_path / "study", space=["window=2..20", "initial_lr=0.01..0.1"],
             objectives=["validation_loss"], trials=2, keep_best=True, **given,
         )  # fmt: skip
     assert [each.getMessage().partition(": ")[2] for each in caplog.records] == [
-        f"30 epochs, sample = 0.001, min_count = {5 if many_words else 3}, D = 32 (W = 16), D' = 32, window 5, "
+        f"30 epochs, sample = 0.001, min_count = {5 if many_words else 3}, D = 32 (W = 16), D' = 32, window 15, "
         "rate 0.05 to 0"
     ]
     assert len(counted) == 1
-    assert result.trials[0].settings == {"window": expected["window"], "initial_lr": 0.05}
+    assert result.trials[0].settings == {"window": 15, "initial_lr": 0.05}
     config = result.best_config
     assert config.training.epochs == expected["epochs"]
     assert config.vocabulary.min_count == (5 if many_words else 3)
