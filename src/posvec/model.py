@@ -22,7 +22,7 @@ from posvec.storage.calibration import Calibration
 from posvec.storage.folders import Folder
 from posvec.storage.quantization import Compression
 from posvec.storage.records import TrainingReport, TrainingState
-from posvec.storage.tables import AbsentTable, VectorTable
+from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, build_rows
 from posvec.system.arrays import FloatArray, is_padded, padded_table
 from posvec.system.mapping import check_mapped
@@ -217,6 +217,31 @@ class Model(MaskedWordQueries):
         """Whether the model has output vectors, which predict masked words; compression can omit them."""
         return self.compression is None or not self.compression.vectors_only
 
+    def require_outputs(self) -> None:
+        """Raise ModelError if the model has no output vectors.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> posvec.load("model").require_outputs()
+        """
+        if not self.has_outputs:
+            raise ModelError(
+                "a compressed model without output vectors predicts no words; use the one it was made from"
+            )
+
+    def setting_origin(self, name: str) -> str:
+        """Return what a setting was chosen by when the model was trained; an empty string if it was not chosen.
+
+        Examples
+        --------
+        >>> import posvec
+        >>> posvec.train("corpus.txt", dim=32, epochs=1, threads=1).setting_origin("min_count")
+        'follows the corpus'
+        """
+        record = self.state or self.report
+        return record.before.origin(name) if record else ""
+
     def trained_tables(self) -> ModelTables:
         """Return the tables that are trained as float32 arrays; raise ModelError if the model is compressed."""
         tables = [getattr(self, name) for name in ModelTables._fields]
@@ -231,14 +256,13 @@ class Model(MaskedWordQueries):
     @cached_property
     def vectors(self) -> WordVectors:
         """The word vectors: each is the mean of the rows of its word; with two heads see :mod:`posvec.heads`."""
-        is_known = self.word_head.shape[1] > 0 and not isinstance(self.output_vectors, AbsentTable)
         return WordVectors(
             self.vocabulary,
             self.rows,
             self.input_vectors,
             self.origin,
             self.word_head,
-            word_head_outputs=self.output_vectors if is_known else None,
+            word_head_outputs=self.output_vectors if self.config.model.word_dim and self.has_outputs else None,
         )
 
     def sentence_vector(self, sentence: str | Sequence[str], method: str = "mean", a: float = 1e-3) -> FloatArray:

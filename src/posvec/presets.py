@@ -85,8 +85,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "window_sampling": "fixed",
         "negative_exponent": 1.0,
         "epochs": 5,
-        "initial_lr": 0.05,
-        "final_lr_ratio": 0.0,
     },
     "small": {
         "dim": 100,

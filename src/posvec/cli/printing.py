@@ -103,8 +103,7 @@ def print_info(console: Console, model: Model, path: Path) -> None:
 
 def describe_setting(model: Model, name: str) -> str:
     """Return the value of a setting of a model, and what it was chosen by if it was not given."""
-    record = model.state or model.report
-    origin = record.before.origin(name) if record else ""
+    origin = model.setting_origin(name)
     return format_setting(name, setting_values(model.config)[name]) + (f" ({origin})" if origin else "")
 
 

@@ -331,7 +331,7 @@ def explain(
 
         contribution of m = integral over t from 0 to 1 of a c_m(w) - sum_w' P_t(w') a c_m(w')
 
-    A contribution is positive if the context word speaks for w more than for the words that compete with w.
+    A contribution is positive if the context word makes w more probable, compared with the words that compete with w.
 
     Parameters
     ----------

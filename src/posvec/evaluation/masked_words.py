@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posvec.corpus.encoding import encode
 from posvec.corpus.sources import Source
-from posvec.errors import ConfigError, CorpusError, ModelError
+from posvec.errors import ConfigError, CorpusError
 from posvec.evaluation.bootstrap import Estimate, estimate, resample
 from posvec.evaluation.function_words import function_words_of
 from posvec.evaluation.ngrams import Bigrams, unigram_likelihoods
@@ -228,8 +228,7 @@ def evaluate(
     """
     if words < 0:
         raise ConfigError(f"words is {words}, but must be at least 0, which masks all words")
-    if not model.has_outputs:
-        raise ModelError("a compressed model without output vectors predicts no words; use the one it was made from")
+    model.require_outputs()
     with open_source(text, model.config, tokenizer) as opened:
         name, lines = opened.name, list(first_lines(opened))
     tokens = mask_tokens(model, lines, words or None, seed)
@@ -329,13 +328,16 @@ def _accuracies(
 
 
 def _bins(confidences: DoubleArray, correct: DoubleArray) -> Iterator[CalibrationBin]:
-    bins = np.minimum((confidences * BINS).astype(np.intp), BINS - 1)
+    bins = _bin_numbers(confidences)
     for number in np.unique(bins):
         rows = bins == number
         yield CalibrationBin(int(rows.sum()), float(confidences[rows].mean()), float(correct[rows].mean()))
 
 
 def _calibration_error(confidences: DoubleArray, correct: DoubleArray) -> float:
-    bins = np.minimum((confidences * BINS).astype(np.intp), BINS - 1)
-    differences = np.bincount(bins, confidences - correct, BINS)
+    differences = np.bincount(_bin_numbers(confidences), confidences - correct, BINS)
     return float(np.abs(differences).sum() / len(confidences))
+
+
+def _bin_numbers(confidences: DoubleArray) -> IndexArray:
+    return np.minimum((confidences * BINS).astype(np.intp), BINS - 1)

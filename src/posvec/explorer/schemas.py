@@ -119,9 +119,8 @@ class ModelDetails:
         """
         model = loaded.model
         values, defaults = setting_values(model.config), default_settings(model.config)
-        record = model.state or model.report
         settings = [
-            SettingValue(name, values[name], defaults[name], each.help, record.before.origin(name) if record else "")
+            SettingValue(name, values[name], defaults[name], each.help, model.setting_origin(name))
             for name, each in SETTINGS.items()
         ]
         return ModelDetails(

@@ -192,9 +192,8 @@ def _batch_likelihoods(model: Model, calibration: Calibration, priors: FloatArra
         logits = contexts @ model.output_vectors[block].T
         logits += priors[block]
         here = (ids >= begin) & (ids < begin + _ROWS)
-        logits[number[here], ids[here] - begin] = true[
-            here
-        ]  # the very number, or rounding could make a word beat itself
+        # The very number: rounding could make a word beat itself.
+        logits[number[here], ids[here] - begin] = true[here]
         greater += np.count_nonzero(logits > true[:, np.newaxis], axis=1)
         highest = np.maximum(best, logits.max(1))
         total *= np.exp(best - highest)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from posvec.config import Config
 from posvec.corpus.sources import Corpus, Source
 from posvec.corpus.tokenizers import get_tokenizer
-from posvec.errors import CorpusError, ModelError
+from posvec.errors import CorpusError
 from posvec.model import Model
 from posvec.query.calibrating import LEAST_MASKED_WORDS, fit
 from posvec.query.contexts import PAD_WORD
@@ -32,7 +32,7 @@ LEAST_LINES = 10_000
 MASKED_WORDS = 2_000
 """The number of words of these lines that are masked."""
 
-_MAX_SCORES = 1 << 28  # for each step of the fit; with more words in the vocabulary, fewer of the lines are masked
+_MAX_SCORES = 1 << 28  # with a larger vocabulary, fewer words are masked
 _LEAST_OF_LARGE = 500
 _MAX_WORDS = 2_000_000
 
@@ -103,8 +103,7 @@ def calibrate_on_text(model: Model, text: Source, words: int = MASKED_WORDS, see
     >>> calibrate_on_text(model, "corpus.txt", words=500).masked_words
     500
     """
-    if not model.has_outputs:
-        raise ModelError("a compressed model without output vectors predicts no words; use the one it was made from")
+    model.require_outputs()
     with open_source(text, model.config) as opened:
         name, lines = opened.name, list(first_lines(opened))
     tokens = mask_tokens(model, _cut(model, lines), max(words, LEAST_MASKED_WORDS), seed)
