@@ -149,13 +149,24 @@ def test_vectors_are_the_same_whether_the_table_exists(model):
         np.testing.assert_array_equal(table[word], vector)
 
 
-def test_words_out_of_vocabulary_have_the_spelling_head_alone(model):
+def test_meaning_of_words_out_of_vocabulary_is_predicted_from_their_spelling(model):
     assert model.vectors.oov(UNSEEN)
-    vector = model.vectors[UNSEEN]
-    assert not vector[:16].any()
-    np.testing.assert_allclose(
-        vector[16:] / np.linalg.norm(vector), unit(model.vectors.unweighted[UNSEEN][16:]), rtol=1e-5
-    )
+    spelling = unit(model.vectors.unweighted[UNSEEN][16:])
+    for weight in (0.5, 1.0, 2.0):
+        vectors = model.vectors.with_spelling(weight)
+        vector = vectors[UNSEEN] * np.hypot(1, weight)
+        np.testing.assert_allclose(vector[16:], weight * spelling, rtol=1e-5)
+        np.testing.assert_allclose(vector[:16], spelling @ vectors.meaning_weights, rtol=1e-4, atol=1e-6)
+    assert not model.vectors.unweighted[UNSEEN][:16].any()
+
+
+def test_the_prediction_of_meaning_is_a_ridge_regression(model):
+    words = model.vocabulary.words
+    table = model.vectors.table
+    x, y = (np.array([unit(row) for row in part]) for part in (table[:, :16], table[:, 16:]))
+    expected = np.linalg.solve(y.T @ y + 0.005 * len(words) * np.eye(24), y.T @ x)
+    np.testing.assert_allclose(model.vectors.meaning_weights, expected, rtol=1e-3, atol=1e-4)
+    assert ((x - y @ expected) ** 2).sum() < (x**2).sum()  # better than no prediction
 
 
 def test_the_weight_of_spelling_trades_the_similarity_of_one_head_against_that_of_the_other(model):

@@ -50,10 +50,10 @@ def test_all_predictors_and_groups_are_measured(model, corpus):
     result = masked_words.evaluate(model, corpus[:300], words=0, baseline=corpus)
     assert result.masked_words == 7 * 300
     assert [each.predictor for each in result.accuracies[:4]] == ["model", "unigram", "bigram", "two-sided"]
-    assert {each.group for each in result.accuracies} == {"all", "rank 1–100", "function words", "other words"}
+    assert {each.group for each in result.accuracies} == {"all", "1–100", "function words", "other words"}
     sizes = {each.group: each.masked_words for each in result.accuracies}
     assert sizes["function words"] == 3 * 300
-    assert sizes["function words"] + sizes["other words"] == sizes["all"] == sizes["rank 1–100"]
+    assert sizes["function words"] + sizes["other words"] == sizes["all"] == sizes["1–100"]
     by_model, by_unigram = result.accuracies[:2]
     assert by_model.perplexity.high < by_unigram.perplexity.low
     assert by_model.top1.value > 0.8
@@ -88,8 +88,9 @@ def test_the_draw_of_masked_words_follows_from_the_seed(model, corpus):
 
 def test_results_are_tables(model, corpus):
     result = masked_words.evaluate(model, corpus[:50], words=0)
-    accuracies, calibration = result.tables()
-    assert [row[1] for row in accuracies.rows[:2]] == ["model", "unigram"]
+    overall, groups, calibration = result.tables()
+    assert [row[0] for row in overall.rows] == ["model", "unigram"]
+    assert {row[0] for row in groups.rows} == {each.group for each in result.accuracies} - {"all"}
     assert calibration.title.startswith("Calibration: expected error")
     header, first, *_ = result.to_csv().splitlines()
     assert header.startswith("group,predictor,masked_words,top1,top1_low,top1_high,")

@@ -30,7 +30,7 @@ MASKED_WORDS = 10_000
 BINS = 10
 _BANDS = (100, 1_000, 10_000)
 _FEW = 20  # masked words of a group, with fewer of which it is not shown
-_COLUMNS = ("words", "predicted by", "masked words", "top 1", "top 10", "median rank", "MRR", "perplexity")
+_MEASURES = ("top 1", "top 10", "median rank", "MRR", "perplexity")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Accuracy:
     Attributes
     ----------
     group
-        Which masked words: ``all``, a band of frequency ranks, ``function words`` or ``other words``.
+        Which masked words: ``all``, a band of frequency ranks as ``101–1,000``, ``function words`` or ``other words``.
     predictor
         ``model``, ``unigram``, ``bigram`` or ``two-sided``.
     masked_words
@@ -140,23 +140,25 @@ class MaskedWordAccuracy(Result):
     words_per_second: float
 
     def tables(self) -> list[Table]:
-        """Return a table of accuracies, and one of the calibration."""
-        rows = [
-            (
-                each.group,
-                each.predictor,
-                each.masked_words,
+        """Return a table of the accuracies on all masked words, one of those on each group, and the calibration."""
+        overall, groups = [], []
+        for each in self.accuracies:
+            measures = (
                 f"{each.top1.value:.1%}",
                 f"{each.top10.value:.1%}",
                 f"{each.median_rank.value:,.0f}",
                 f"{each.reciprocal_rank.value:.3f}",
-                f"{each.perplexity.value:,.1f} ({each.perplexity.low:,.1f}–{each.perplexity.high:,.1f})",
+                _format_perplexity(each.perplexity.value),
             )
-            for each in self.accuracies
-        ]
-        error = self.calibration_error
+            low, high = (_format_perplexity(end) for end in (each.perplexity.low, each.perplexity.high))
+            if each.group == "all":
+                overall.append((each.predictor, *measures, f"{low}–{high}"))
+            else:
+                groups.append((each.group, each.predictor, each.masked_words, *measures))
+        name, error = f"{self.masked_words:,} masked words of {self.text}", self.calibration_error
         return [
-            Table(f"Masked words of {self.text} ({self.language} function words)", _COLUMNS, rows),
+            Table(name, ("predicted by", *_MEASURES, "interval"), overall),
+            Table(f"By frequency rank, and by {self.language} function words", ("words", "by", "n", *_MEASURES), groups),
             Table(
                 f"Calibration: expected error {error.value:.1%} ({error.low:.1%}–{error.high:.1%})",
                 ("masked words", "confidence", "accuracy"),
@@ -287,7 +289,7 @@ def _groups(
     is_function = np.array([model.vocabulary.words[i] in function_words for i in tokens.ids.tolist()])
     yield "all", np.ones(len(tokens), np.bool_)
     for low, high in zip((0, *_BANDS), (*_BANDS, math.inf), strict=True):
-        name = f"rank {low + 1:,}–{high:,}" if high < math.inf else f"rank above {low:,}"
+        name = f"{low + 1:,}–{high:,}" if high < math.inf else f"above {low:,}"
         rows = (tokens.ids >= low) & (tokens.ids < high)
         if rows.sum() >= _FEW:
             yield name, rows
@@ -325,6 +327,10 @@ def _accuracies(
             estimate(values[number, i], replicates[:, number, i], confidence) for i in range(5)
         )
         yield Accuracy(group, name, len(everything), top1, top10, median, reciprocal, perplexity)
+
+
+def _format_perplexity(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def _bins(confidences: DoubleArray, correct: DoubleArray) -> Iterator[CalibrationBin]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posvec.storage.tables import QuantizedTable
-from posvec.system.arrays import FloatArray, IndexArray
+from posvec.system.arrays import DoubleArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from posvec.vectors import WordVectors
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class OneHeadTable(QuantizedTable):
     """Input vectors, (V + B', D), for which the mean of a word's rows is its vector in two heads, weighted as it is.
 
-    Let u be the vector of a word with R rows, of which g are those of its n-grams in the spelling head. The row of an
-    n-gram becomes [0, g], and the word's own row R u - [0, sum of g], so that the mean of all R rows is u. The vector
-    of a word out of vocabulary, the mean of its [0, g], keeps its direction.
+    Let u be the vector of a word with R rows, of which g are those of its n-grams in the spelling head. With s and B of
+    :mod:`posvec.query.head_weights`, the row of an n-gram becomes [g B, s g], and the word's own row R u minus the sum
+    of these, so that the mean of all R rows is u. The vector of a word out of vocabulary, the mean of its [g B, s g],
+    keeps its direction. Of vectors that are not weighted, rows of n-grams become [0, g].
 
     Examples
     --------
@@ -35,16 +36,19 @@ class OneHeadTable(QuantizedTable):
 
     def decode(self, ids: IndexArray) -> FloatArray:
         vectors, word_dim = self._vectors, self._vectors.word_dim
-        rows = np.zeros((len(ids), self.shape[1]), np.float32)
-        rows[:, word_dim:] = vectors.input_vectors[ids]
+        own = vectors.input_vectors[ids]
+        rows = self._joined(own)
         of_words = np.flatnonzero(ids < len(vectors))
         words = ids[of_words]
         counts = np.diff(vectors.rows.row_begin).astype(np.float64)[words, np.newaxis]
-        ngrams = counts * self._means[words, word_dim:] - rows[of_words, word_dim:]
-        own = counts * self._weighted[words]
-        own[:, word_dim:] -= ngrams
-        rows[of_words] = own
+        ngrams = counts * self._means[words, word_dim:] - own[of_words]
+        rows[of_words] = counts * self._weighted[words] - self._joined(ngrams)
         return rows
+
+    def _joined(self, rows: FloatArray | DoubleArray) -> FloatArray | DoubleArray:
+        """[g B, s g] of rows g."""
+        spelling = self._vectors.spelling
+        return np.concatenate([rows @ self._vectors.meaning_weights, rows * (1 if spelling is None else spelling)], 1)
 
 
 def one_head(vectors: WordVectors) -> WordVectors:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posvec import _kernel
 from posvec.errors import PosvecError, UnknownWordError
-from posvec.query.head_weights import join_heads, meaning_features
+from posvec.query.head_weights import fit_meaning, join_heads, join_predicted, meaning_features
 from posvec.query.lookup import VectorLookup, not_finite_error
 from posvec.storage.tables import VectorTable
 from posvec.subwords import SubwordRows, subwords
@@ -22,6 +22,7 @@ from posvec.system.threads import map_in_order
 from posvec.vocabulary import Vocabulary
 
 _CHUNK = 1024  # words whose rows are averaged in one task
+_FITTED = 20_000  # words, about, from which the meaning of words out of vocabulary is predicted
 
 
 class SubwordContribution(NamedTuple):
@@ -244,16 +245,21 @@ class SubwordLookup(VectorLookup):
         if word in self:
             rows, texts = [self.key_to_index[word], *rows], [word, *texts]
         known = [row for row in rows if row >= 0]
-        # u_w is the mean of its rows, so the mean of the projections of the rows on u_w is the squared length of u_w.
         squared_length = float(vector @ vector) or 1.0
-        projections = self.input_vectors[known].astype(np.float64) @ vector[self.word_dim :]
+        meaning, spelling = vector[: self.word_dim], vector[self.word_dim :]
+        if self.word_dim and word not in self:
+            # Each row adds to the predicted meaning, too: [g B, s g] has the product g (B x + s y) with [x, y].
+            weight = 1 if self.spelling is None else self.spelling
+            spelling = self.meaning_weights @ meaning + weight * spelling
+        projections = self.input_vectors[known].astype(np.float64) @ spelling
         if self.word_dim:
-            # The own row of a word adds the features of the word head, and the other rows add up to the rest.
-            own = float(vector[: self.word_dim] @ vector[: self.word_dim]) / squared_length
-            spelling = projections[word in self :]
-            total = float(spelling.sum()) or 1.0
-            fractions = iter([own] * (word in self) + (spelling / total * (1 - own)).tolist())
+            # The own row of a word adds the features of the word head, and the n-grams add up to the rest.
+            own = [float(meaning @ meaning) / squared_length] * (word in self)
+            of_ngrams = projections[word in self :]
+            total = float(of_ngrams.sum()) or 1.0
+            fractions = iter([*own, *(of_ngrams / total * (1 - sum(own))).tolist()])
         else:
+            # u_w is the mean of its rows, so the mean of the projections of the rows on u_w is its squared length.
             fractions = iter((projections / (squared_length * len(known))).tolist())
         return [
             SubwordContribution(text, next(fractions) if row >= 0 else None)
@@ -311,27 +317,52 @@ class SubwordLookup(VectorLookup):
         return vector
 
     def _assemble(self, words: IndexArray, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32]) -> FloatArray:
-        """Return the vectors of words, (n, D), by their ids, -1 for words out of vocabulary, and their rows."""
-        means = np.empty((len(words), self.input_vectors.shape[1]), np.float32)
-        _mean_rows(self.input_vectors, row_begin, rows, means)
+        """Return the vectors of words, (n, D), by their ids and their rows; -1 is one word out of vocabulary."""
         if not self.word_dim:
-            return means
+            return self._spelling_features(words, row_begin, rows)
+        spelling = self._spelling_features(words, row_begin, rows)
+        if self.spelling is None or len(words) != 1 or words[0] >= 0:
+            return join_heads(self._meaning_features(words), spelling, self.spelling)
+        return join_predicted(self.meaning_weights, spelling, self.spelling)
+
+    def _meaning_features(self, words: IndexArray) -> FloatArray:
+        """x of words of the vocabulary, 0 of others."""
         known = words >= 0
-        word_head = np.zeros((len(words), self.word_dim), np.float32)
+        features = np.zeros((len(words), self.word_dim), np.float32)
         check_mapped(self.word_head)
-        word_head[known] = self.word_head[words[known]]
+        features[known] = self.word_head[words[known]]
         if self.spelling is not None and self.word_head_outputs is not None:
             check_mapped(self.word_head_outputs)
             outputs = self.word_head_outputs[words[known]][:, : self.word_dim]
-            word_head[known] = meaning_features(word_head[known], outputs)
-        if self.spelling is not None and not self.rows.pruned:
+            features[known] = meaning_features(features[known], outputs)
+        return features
+
+    def _spelling_features(
+        self, words: IndexArray, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32]
+    ) -> FloatArray:
+        """The means of the rows of words: y, or those of all features with one head."""
+        means = np.empty((len(words), self.input_vectors.shape[1]), np.float32)
+        _mean_rows(self.input_vectors, row_begin, rows, means)
+        if self.word_dim and self.spelling is not None and not self.rows.pruned:
             # Without the own row, which the mean of a word of the vocabulary begins with.
             counts = np.diff(row_begin).astype(np.float64)
-            others = known & (counts > 1)
+            others = (words >= 0) & (counts > 1)
             number, own = counts[others, np.newaxis], self.input_vectors[words[others]]
             with np.errstate(over="ignore", invalid="ignore"):  # of vectors that are not finite, and stay so
                 means[others] = (number * means[others] - own) / (number - 1)
-        return join_heads(word_head, means, self.spelling)
+        return means
+
+    @cached_property
+    def meaning_weights(self) -> FloatArray:
+        """B, (D - W, W), which predicts the features of words out of vocabulary in the word head, see
+        :mod:`posvec.query.head_weights`; 0 if vectors are not weighted."""
+        if not self.word_dim or self.spelling is None:
+            return np.zeros((self.input_vectors.shape[1], self.word_dim), np.float32)
+        words = np.arange(0, len(self), max(1, len(self) // _FITTED))
+        lists = [self.rows.rows_of_known(word) for word in words.tolist()]
+        row_begin = np.cumsum([0, *map(len, lists)]).astype(np.uint64)
+        spelling = self._spelling_features(words, row_begin, np.concatenate(lists))
+        return fit_meaning(self._meaning_features(words), spelling)
 
 
 def _mean_rows(table: VectorTable, row_begin: NDArray[np.uint64], rows: NDArray[np.uint32], means: FloatArray) -> None:
