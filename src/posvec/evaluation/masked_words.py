@@ -30,7 +30,6 @@ MASKED_WORDS = 10_000
 BINS = 10
 _BANDS = (100, 1_000, 10_000)
 _FEW = 20  # masked words of a group, with fewer of which it is not shown
-_MEASURES = ("top 1", "top 10", "median rank", "MRR", "perplexity")
 
 
 @dataclass(frozen=True)
@@ -143,22 +142,22 @@ class MaskedWordAccuracy(Result):
         """Return a table of the accuracies on all masked words, one of those on each group, and the calibration."""
         overall, groups = [], []
         for each in self.accuracies:
-            measures = (
-                f"{each.top1.value:.1%}",
-                f"{each.top10.value:.1%}",
-                f"{each.median_rank.value:,.0f}",
-                f"{each.reciprocal_rank.value:.3f}",
-                _format_perplexity(each.perplexity.value),
-            )
-            low, high = (_format_perplexity(end) for end in (each.perplexity.low, each.perplexity.high))
+            fractions, rank = (f"{each.top1.value:.1%}", f"{each.top10.value:.1%}"), f"{each.median_rank.value:,.0f}"
+            found = each.perplexity
+            perplexity, low, high = (_format_perplexity(value) for value in (found.value, found.low, found.high))
             if each.group == "all":
-                overall.append((each.predictor, *measures, f"{low}–{high}"))
+                reciprocal = f"{each.reciprocal_rank.value:.3f}"
+                overall.append((each.predictor, *fractions, rank, reciprocal, f"{perplexity} ({low}–{high})"))
             else:
-                groups.append((each.group, each.predictor, each.masked_words, *measures))
+                groups.append((each.group, each.predictor, each.masked_words, *fractions, rank, perplexity))
         name, error = f"{self.masked_words:,} masked words of {self.text}", self.calibration_error
         return [
-            Table(name, ("predicted by", *_MEASURES, "interval"), overall),
-            Table(f"By frequency rank, and by {self.language} function words", ("words", "by", "n", *_MEASURES), groups),
+            Table(name, ("by", "top 1", "top 10", "median rank", "MRR", "perplexity (interval)"), overall),
+            Table(
+                f"By frequency rank and word class ({self.language})",
+                ("words", "by", "n", "top 1", "top 10", "median", "perplexity"),
+                groups,
+            ),
             Table(
                 f"Calibration: expected error {error.value:.1%} ({error.low:.1%}–{error.high:.1%})",
                 ("masked words", "confidence", "accuracy"),

@@ -37,7 +37,7 @@ class OneHeadTable(QuantizedTable):
     def decode(self, ids: IndexArray) -> FloatArray:
         vectors, word_dim = self._vectors, self._vectors.word_dim
         own = vectors.input_vectors[ids]
-        rows = self._joined(own)
+        rows = self._joined(own).astype(np.float32)
         of_words = np.flatnonzero(ids < len(vectors))
         words = ids[of_words]
         counts = np.diff(vectors.rows.row_begin).astype(np.float64)[words, np.newaxis]
@@ -45,10 +45,11 @@ class OneHeadTable(QuantizedTable):
         rows[of_words] = counts * self._weighted[words] - self._joined(ngrams)
         return rows
 
-    def _joined(self, rows: FloatArray | DoubleArray) -> FloatArray | DoubleArray:
+    def _joined(self, rows: FloatArray | DoubleArray) -> DoubleArray:
         """[g B, s g] of rows g."""
-        spelling = self._vectors.spelling
-        return np.concatenate([rows @ self._vectors.meaning_weights, rows * (1 if spelling is None else spelling)], 1)
+        spelling = 1.0 if self._vectors.spelling is None else self._vectors.spelling
+        meaning = rows @ self._vectors.meaning_weights
+        return np.concatenate([meaning, spelling * rows], 1, dtype=np.float64)
 
 
 def one_head(vectors: WordVectors) -> WordVectors:
